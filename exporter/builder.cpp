@@ -112,8 +112,8 @@ Dim Builder::numel(ValueId v) {
   return pool().product(shape(v));
 }
 
-ValueId Builder::cast(ValueId x, DType to) {
-  return dtype(x) == to ? x : expr("x", {{"x", x}}, dtype(x), to);
+ValueId Builder::cast(ValueId x, DType target) {
+  return dtype(x) == target ? x : expr("x", {{"x", x}}, dtype(x), target);
 }
 
 ValueId Builder::reshape(ValueId x, Dims sizes) {
@@ -139,10 +139,10 @@ ValueId Builder::transpose(ValueId x, std::int64_t a, std::int64_t b) {
   return permute(x, axes);
 }
 
-ValueId Builder::move_axis(ValueId x, std::int64_t from, std::int64_t to) {
+ValueId Builder::move_axis(ValueId x, std::int64_t source_axis, std::int64_t target_axis) {
   std::vector<std::int64_t> axes = all_axes(x);
   if (axes.empty()) return x;
-  const std::int64_t f = normal_axis(x, from), t = normal_axis(x, to);
+  const std::int64_t f = normal_axis(x, source_axis), t = normal_axis(x, target_axis);
   axes.erase(axes.begin() + f);
   axes.insert(axes.begin() + t, f);
   return permute(x, axes);
@@ -198,9 +198,9 @@ ValueId Builder::concat(std::vector<ValueId> xs, std::int64_t axis) {
   return add(Op::concat, std::move(xs), {attr(AttrKey::axis, axis)});
 }
 
-ValueId Builder::pad(ValueId x, Dims before, Dims after, double value) {
+ValueId Builder::pad(ValueId x, Dims padding_before, Dims padding_after, double value) {
   return add(Op::pad, {x},
-             {attr(AttrKey::before, std::move(before)), attr(AttrKey::after, std::move(after)),
+             {attr(AttrKey::before, std::move(padding_before)), attr(AttrKey::after, std::move(padding_after)),
               attr_number(AttrKey::value, value), attr(AttrKey::mode, Dim(0))});
 }
 

@@ -72,8 +72,9 @@ class Builder {
   ValueId flip(ValueId x, const std::vector<std::int64_t>& axes);
   ValueId as_strided(ValueId x, Dims sizes, Dims strides, Dim offset);
   ValueId concat(std::vector<ValueId> xs, std::int64_t axis);
-  ValueId pad(ValueId x, Dims before, Dims after, double value = 0);  ///< constant padding; negative crops
-  ValueId move_axis(ValueId x, std::int64_t from, std::int64_t to);
+  ValueId pad(ValueId x, Dims padding_before, Dims padding_after,
+              double value = 0);  ///< constant padding; negative crops
+  ValueId move_axis(ValueId x, std::int64_t source_axis, std::int64_t target_axis);
 
   // Sources
   ValueId full(Dims sizes, std::complex<double> value, DType dtype);

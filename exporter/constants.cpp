@@ -13,7 +13,7 @@
 namespace tern {
 
 std::span<const std::byte> ExtendableSource::bytes(std::uint32_t storage) {
-  if (const auto found = replaced_.find(storage); found != replaced_.end()) {
+  if (const auto found = replacements_.find(storage); found != replacements_.end()) {
     const std::lock_guard lock(mutex_);
     Replacement& r = found->second;
     if (r.bytes.empty()) {
@@ -27,7 +27,7 @@ std::span<const std::byte> ExtendableSource::bytes(std::uint32_t storage) {
 
 std::span<const std::byte> ExtendableSource::original_bytes(std::uint32_t storage) {
   if (storage < base_count_) return base_->bytes(storage);
-  return added_.at(storage - base_count_).bytes;
+  return added_storages_.at(storage - base_count_).bytes;
 }
 
 void ExtendableSource::release(std::uint32_t storage) {
@@ -36,25 +36,25 @@ void ExtendableSource::release(std::uint32_t storage) {
 
 std::uint32_t ExtendableSource::add(std::vector<std::byte> bytes) {
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  added_.push_back({owner, *owner});
-  return base_count_ + static_cast<std::uint32_t>(added_.size()) - 1;
+  added_storages_.push_back({owner, *owner});
+  return base_count_ + static_cast<std::uint32_t>(added_storages_.size()) - 1;
 }
 
 std::uint32_t ExtendableSource::add(RawBytes bytes) {
   const auto owner = std::make_shared<const RawBytes>(std::move(bytes));
-  added_.push_back({owner, owner->span()});
-  return base_count_ + static_cast<std::uint32_t>(added_.size()) - 1;
+  added_storages_.push_back({owner, owner->span()});
+  return base_count_ + static_cast<std::uint32_t>(added_storages_.size()) - 1;
 }
 
-void ExtendableSource::replace(std::uint32_t storage, ByteUpdate change) {
-  Replacement& r = replaced_[storage];
-  r.updates.push_back(std::move(change));
+void ExtendableSource::replace(std::uint32_t storage, ByteUpdate update) {
+  Replacement& r = replacements_[storage];
+  r.updates.push_back(std::move(update));
   r.bytes = std::vector<std::byte>();
 }
 
 void ExtendableSource::discard(std::uint32_t storage) {
-  const auto found = replaced_.find(storage);
-  if (found == replaced_.end()) return;
+  const auto found = replacements_.find(storage);
+  if (found == replacements_.end()) return;
   const std::lock_guard lock(mutex_);
   found->second.bytes = std::vector<std::byte>();  // = {} would not free its memory
 }
@@ -109,10 +109,10 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
     const State& state = program.states[s];
     if (!state.name.starts_with("export.constant") || !(state.type == type)) continue;
     charge_work(size / 8);
-    const auto have = program.source->bytes(state.storage);
-    if (size != 0 && std::memcmp(have.data(), bytes, size) != 0) continue;
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.state == s) return in.value;
+    const auto existing_bytes = program.source->bytes(state.storage);
+    if (size != 0 && std::memcmp(existing_bytes.data(), bytes, size) != 0) continue;
+    for (const FunctionInput& input : f.inputs) {
+      if (input.kind == FunctionInput::Kind::state && input.state == s) return input.value;
     }
     f.inputs.push_back({FunctionInput::Kind::state, b.add_value(type, state.name), s, state.name, {}});
     return f.inputs.back().value;

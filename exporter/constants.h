@@ -28,10 +28,10 @@ class ExtendableSource : public StorageSource {
   std::uint32_t add(std::vector<std::byte> bytes);
   std::uint32_t add(RawBytes bytes);
   /// Computes a storage's new bytes from its old bytes.
-  using ByteUpdate = std::function<std::vector<std::byte>(std::span<const std::byte> before)>;
-  /// Replaces the storage's bytes by the result of `change`, applied after earlier changes. The first request for the
+  using ByteUpdate = std::function<std::vector<std::byte>(std::span<const std::byte> old_bytes)>;
+  /// Replaces the storage's bytes by the result of `update`, applied after earlier changes. The first request for the
   /// bytes applies the changes; `discard` invalidates spans of them, and the next request applies the changes again.
-  void replace(std::uint32_t storage, ByteUpdate change);
+  void replace(std::uint32_t storage, ByteUpdate update);
   void discard(std::uint32_t storage);
 
  private:
@@ -42,13 +42,13 @@ class ExtendableSource : public StorageSource {
   std::span<const std::byte> original_bytes(std::uint32_t storage);
   std::shared_ptr<StorageSource> base_;
   std::uint32_t base_count_;
-  struct Added {
+  struct AddedStorage {
     std::shared_ptr<const void> owner;
     std::span<const std::byte> bytes;
   };
-  std::vector<Added> added_;
+  std::vector<AddedStorage> added_storages_;
   std::mutex mutex_;  ///< over the replacements' bytes
-  std::map<std::uint32_t, Replacement> replaced_;
+  std::map<std::uint32_t, Replacement> replacements_;
 };
 
 /// Returns the program's source, after conversion to an ExtendableSource if needed.

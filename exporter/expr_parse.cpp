@@ -46,7 +46,7 @@ class Parser {
       position_ = start;
       tree_.root = choice();
       skip();
-      if (position_ != text_.size()) wrong("more text than an expression");
+      if (position_ != text_.size()) fail_at_token("more text than an expression");
       return std::move(tree_);
     }
   }
@@ -54,8 +54,8 @@ class Parser {
  private:
   using Kind = ExprSyntax::Kind;
 
-  [[noreturn]] void wrong(std::string_view what) const {
-    fail(ErrorCode::internal, fmt::format("expression \"{}\", column {}: {}", text_, position_ + 1, what));
+  [[noreturn]] void fail_at_token(std::string_view problem) const {
+    fail(ErrorCode::internal, fmt::format("expression \"{}\", column {}: {}", text_, position_ + 1, problem));
   }
   void skip() {
     while (position_ < text_.size() && text_[position_] == ' ') ++position_;
@@ -68,7 +68,7 @@ class Parser {
     return true;
   }
   void expect(char c) {
-    if (!consume(c)) wrong(fmt::format("'{}' expected", c));
+    if (!consume(c)) fail_at_token(fmt::format("'{}' expected", c));
   }
   std::string_view word() {
     skip();
@@ -81,11 +81,11 @@ class Parser {
     tree_.nodes.push_back(std::move(node));
     return tree_.nodes.size() - 1;
   }
-  std::size_t push(Kind kind, std::vector<std::size_t> parts, Scalar op = Scalar::invalid) {
+  std::size_t push(Kind kind, std::vector<std::size_t> operand_indices, Scalar op = Scalar::invalid) {
     ExprSyntax n;
     n.kind = kind;
     n.op = op;
-    n.operands = std::move(parts);
+    n.operands = std::move(operand_indices);
     return push(std::move(n));
   }
   std::size_t push_number(double value) {
@@ -133,9 +133,9 @@ class Parser {
     }
     if (is_digit(peek()) || peek() == '.') return number();
     const std::string_view name = word();
-    if (name.empty()) wrong("an operand expected");
+    if (name.empty()) fail_at_token("an operand expected");
     if (consume('(')) return call(name);
-    if (const auto part = node_indices_.find(name); part != node_indices_.end()) return part->second;
+    if (const auto definition = node_indices_.find(name); definition != node_indices_.end()) return definition->second;
     if (name == "pi") return push_number(std::numbers::pi);
     if (name == "inf") return push_number(std::numeric_limits<double>::infinity());
     if (name == "nan") return push_number(std::numeric_limits<double>::quiet_NaN());
@@ -152,7 +152,7 @@ class Parser {
     const char* first = text_.data() + position_;
     const char* last = text_.data() + text_.size();
     const auto [end, error] = std::from_chars(first, last, n.number);
-    if (error != std::errc()) wrong("a number expected");
+    if (error != std::errc()) fail_at_token("a number expected");
     const auto parsed = std::from_chars(first, last, n.integer);
     n.is_integer = parsed.ec == std::errc() && parsed.ptr == end;
     position_ += static_cast<std::size_t>(end - first);
@@ -160,39 +160,39 @@ class Parser {
   }
 
   std::size_t call(std::string_view name) {
-    std::vector<std::size_t> parts;
+    std::vector<std::size_t> operand_indices;
     if (!consume(')')) {
-      do parts.push_back(choice());
+      do operand_indices.push_back(choice());
       while (consume(','));
       expect(')');
     }
-    const auto takes = [&](std::size_t count) {
-      if (parts.size() != count) wrong(fmt::format("{} takes {} operands", name, count));
+    const auto require_operands = [&](std::size_t count) {
+      if (operand_indices.size() != count) fail_at_token(fmt::format("{} takes {} operands", name, count));
     };
     if (name == "bool" || name == "rounded") {
-      takes(1);
-      return push(name == "bool" ? Kind::to_boolean : Kind::rounded, std::move(parts));
+      require_operands(1);
+      return push(name == "bool" ? Kind::to_boolean : Kind::rounded, std::move(operand_indices));
     }
     if (const DType dtype = dtype_from_name(name); dtype != DType::invalid) {
-      takes(1);
-      const std::size_t node = push(Kind::typed, std::move(parts));
+      require_operands(1);
+      const std::size_t node = push(Kind::typed, std::move(operand_indices));
       tree_.nodes[node].dtype = dtype;
       return node;
     }
     const ScalarInfo& info = scalar_info(scalar_from_name(name));
     if (info.op == Scalar::index) {
-      takes(1);
-      const std::int64_t axis = tree_.nodes[parts[0]].integer;
-      if (!tree_.nodes[parts[0]].is_integer) wrong("the axis must be a literal");
+      require_operands(1);
+      const std::int64_t axis = tree_.nodes[operand_indices[0]].integer;
+      if (!tree_.nodes[operand_indices[0]].is_integer) fail_at_token("the axis must be a literal");
       const std::size_t node = push(Kind::operation, {}, Scalar::index);
       tree_.nodes[node].integer = axis;
       return node;
     }
     if (info.operands == 0 || info.op == Scalar::convert || info.op == Scalar::bitcast) {
-      wrong(fmt::format("no function '{}'", name));
+      fail_at_token(fmt::format("no function '{}'", name));
     }
-    takes(static_cast<std::size_t>(info.operands));
-    return push(Kind::operation, std::move(parts), info.op);
+    require_operands(static_cast<std::size_t>(info.operands));
+    return push(Kind::operation, std::move(operand_indices), info.op);
   }
 
   std::string_view text_;

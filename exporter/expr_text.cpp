@@ -50,28 +50,30 @@ DType complex_of(DType t) {
   }
 }
 
-/// True if every value of `from` survives a conversion to `wide` and back: the pair of conversions is then redundant.
-bool keeps_all(DType from, DType wide) {
-  if (from == wide) return true;
-  if (wide == DType::f32 || wide == DType::f64) {
-    if (is_floating(from)) return element_size(from) < element_size(wide);
-    return from == DType::boolean || element_size(from) * 2 <= element_size(wide);
+/// True if every value of `source` survives a conversion to `target` and back: the pair of conversions is then
+/// redundant.
+bool represents_exactly(DType source, DType target) {
+  if (source == target) return true;
+  if (target == DType::f32 || target == DType::f64) {
+    if (is_floating(source)) return element_size(source) < element_size(target);
+    return source == DType::boolean || element_size(source) * 2 <= element_size(target);
   }
-  if (is_complex(wide)) return from == DType::c32 || (!is_complex(from) && keeps_all(from, part_of(wide)));
-  return wide == DType::i64 && compute_type(from) == DType::i64;
+  if (is_complex(target))
+    return source == DType::c32 || (!is_complex(source) && represents_exactly(source, part_of(target)));
+  return target == DType::i64 && compute_type(source) == DType::i64;
 }
 
 class ExpressionCompiler {
  public:
   ExpressionCompiler(const ExprTree& tree, const std::vector<ExprArg>& args, const std::vector<DType>& inputs,
                      DType compute, DType result)
-      : tree_(tree), args_(args), inputs_(inputs), compute_(compute), result_(result) {}
+      : tree_(tree), args_(args), inputs_(inputs), compute_(compute), result_dtype_(result) {}
 
   PointwiseExpr compile() {
     const std::uint16_t root = emit(tree_.root, natural(tree_.root));
-    const std::uint16_t last = convert(root, result_);
+    const std::uint16_t last = convert(root, result_dtype_);
     keep_needed(last);
-    return std::move(out_);
+    return std::move(expression_);
   }
 
  private:
@@ -87,8 +89,9 @@ class ExpressionCompiler {
     }
     if (n.kind == ExprSyntaxKind::rounded) {
       const std::optional<Number> x = known_value(n.operands[0]);
-      if (compute_ == result_) return x;  // the arithmetic rounds the value; other readers see it unrounded
-      return x ? std::optional<Number>({rounded_to(x->real(), result_), rounded_to(x->imag(), result_)}) : x;
+      if (compute_ == result_dtype_) return x;  // the arithmetic rounds the value; other readers see it unrounded
+      return x ? std::optional<Number>({rounded_to(x->real(), result_dtype_), rounded_to(x->imag(), result_dtype_)})
+               : x;
     }
     if (n.kind != ExprSyntaxKind::operation || n.operands.empty() || n.operands.size() > 2) return std::nullopt;
     const std::optional<Number> x = known_value(n.operands[0]);
@@ -173,21 +176,23 @@ class ExpressionCompiler {
   }
 
   std::uint16_t push(Instruction i) {
-    for (std::size_t k = 0; k < out_.code.size(); ++k) {
-      if (equal(out_.code[k], i)) return static_cast<std::uint16_t>(k);
+    for (std::size_t k = 0; k < expression_.code.size(); ++k) {
+      if (equal(expression_.code[k], i)) return static_cast<std::uint16_t>(k);
     }
-    if (out_.code.size() >= kMaxInstructions) fail(ErrorCode::unsupported, "expression: too many instructions");
-    out_.code.push_back(i);
-    return static_cast<std::uint16_t>(out_.code.size() - 1);
+    if (expression_.code.size() >= kMaxInstructions) fail(ErrorCode::unsupported, "expression: too many instructions");
+    expression_.code.push_back(i);
+    return static_cast<std::uint16_t>(expression_.code.size() - 1);
   }
 
-  std::uint16_t convert(std::uint16_t x, DType to) {
-    const Instruction from = out_.code[x];
-    if (from.dtype == to) return x;
-    if (from.op == Scalar::convert && out_.code[from.a].dtype == to && keeps_all(to, from.dtype)) return from.a;
+  std::uint16_t convert(std::uint16_t x, DType target) {
+    const Instruction producer = expression_.code[x];
+    if (producer.dtype == target) return x;
+    if (producer.op == Scalar::convert && expression_.code[producer.a].dtype == target &&
+        represents_exactly(target, producer.dtype))
+      return producer.a;
     Instruction i;
     i.op = Scalar::convert;
-    i.dtype = to;
+    i.dtype = target;
     i.a = x;
     return push(i);
   }
@@ -205,8 +210,8 @@ class ExpressionCompiler {
       } else if (t == DType::u64 && v.real() >= 0x1p63 && v.real() < 0x1p64) {
         i.integer = static_cast<std::int64_t>(static_cast<std::uint64_t>(v.real()));
       } else {
-        const bool fits = v.real() >= -0x1p63 && v.real() < 0x1p63;  // false for NaN
-        i.integer = fits ? static_cast<std::int64_t>(v.real()) : v.real() > 0 ? INT64_MAX : INT64_MIN;
+        const bool in_range = v.real() >= -0x1p63 && v.real() < 0x1p63;  // false for NaN
+        i.integer = in_range ? static_cast<std::int64_t>(v.real()) : v.real() > 0 ? INT64_MAX : INT64_MIN;
       }
     } else {
       i.number = v.real();
@@ -220,29 +225,29 @@ class ExpressionCompiler {
     return convert(constant(v, n, compute_type(t)), t);
   }
 
-  std::uint16_t emit(std::size_t node, DType want) {
-    const auto key = std::tuple(node, compute_, want);
-    if (const auto done = emitted_.find(key); done != emitted_.end()) return done->second;
-    const std::uint16_t x = emit_new(node, want);
+  std::uint16_t emit(std::size_t node, DType requested) {
+    const auto key = std::tuple(node, compute_, requested);
+    if (const auto cached = emitted_.find(key); cached != emitted_.end()) return cached->second;
+    const std::uint16_t x = emit_new(node, requested);
     emitted_.emplace(key, x);
     return x;
   }
 
-  std::uint16_t emit_new(std::size_t node, DType want) {
+  std::uint16_t emit_new(std::size_t node, DType requested) {
     const ExprSyntax& n = syntax(node);
-    if (const std::optional<Number> v = known_value(node)) return emit_known(*v, n, want);
+    if (const std::optional<Number> v = known_value(node)) return emit_known(*v, n, requested);
     switch (n.kind) {
-      case ExprSyntaxKind::name: return load(n, want);
-      case ExprSyntaxKind::boolean_and: return convert(logic(n, Scalar::and_), want);
-      case ExprSyntaxKind::boolean_or: return convert(logic(n, Scalar::or_), want);
-      case ExprSyntaxKind::boolean_not: return convert(logic(n, Scalar::not_), want);
-      case ExprSyntaxKind::to_boolean: return convert(emit(n.operands[0], DType::boolean), want);
+      case ExprSyntaxKind::name: return load(n, requested);
+      case ExprSyntaxKind::boolean_and: return convert(logic(n, Scalar::and_), requested);
+      case ExprSyntaxKind::boolean_or: return convert(logic(n, Scalar::or_), requested);
+      case ExprSyntaxKind::boolean_not: return convert(logic(n, Scalar::not_), requested);
+      case ExprSyntaxKind::to_boolean: return convert(emit(n.operands[0], DType::boolean), requested);
       case ExprSyntaxKind::rounded: {
         const DType t = natural(n.operands[0]);
-        return convert(convert(convert(emit(n.operands[0], t), result_), t), want);
+        return convert(convert(convert(emit(n.operands[0], t), result_dtype_), t), requested);
       }
-      case ExprSyntaxKind::typed: return convert(convert(typed(n), compute_), want);
-      default: return convert(operation(n), want);
+      case ExprSyntaxKind::typed: return convert(convert(typed(n), compute_), requested);
+      default: return convert(operation(n), requested);
     }
   }
 
@@ -254,7 +259,7 @@ class ExpressionCompiler {
     return x;
   }
 
-  std::uint16_t load(const ExprSyntax& n, DType want) {
+  std::uint16_t load(const ExprSyntax& n, DType requested) {
     const std::size_t arg = find(n.name);
     std::size_t input = 0;
     for (std::size_t i = 0; i < arg; ++i) input += args_[i].value != kNoValue;
@@ -263,7 +268,7 @@ class ExpressionCompiler {
     i.dtype = inputs_.at(input);
     i.integer = static_cast<std::int64_t>(input);
     const std::uint16_t x = push(i);
-    return want == DType::boolean ? convert(x, want) : convert(convert(x, compute_), want);
+    return requested == DType::boolean ? convert(x, requested) : convert(convert(x, compute_), requested);
   }
 
   std::uint16_t logic(const ExprSyntax& n, Scalar op) {
@@ -311,20 +316,20 @@ class ExpressionCompiler {
 
   /// Drops unread instructions, such as redundant conversions. The result becomes the last instruction.
   void keep_needed(std::uint16_t last) {
-    std::vector<Instruction>& code = out_.code;
-    std::vector<bool> needed(code.size(), false);
-    needed[last] = true;
+    std::vector<Instruction>& code = expression_.code;
+    std::vector<bool> is_needed(code.size(), false);
+    is_needed[last] = true;
     std::vector<std::uint16_t> new_indices(code.size(), 0);
     for (std::size_t i = last + 1U; i-- > 0;) {
-      if (!needed[i]) continue;
+      if (!is_needed[i]) continue;
       const int operands = scalar_info(code[i].op).operands;
-      if (operands > 0) needed[code[i].a] = true;
-      if (operands > 1) needed[code[i].b] = true;
-      if (operands > 2) needed[code[i].c] = true;
+      if (operands > 0) is_needed[code[i].a] = true;
+      if (operands > 1) is_needed[code[i].b] = true;
+      if (operands > 2) is_needed[code[i].c] = true;
     }
     std::size_t live_count = 0;
     for (std::size_t i = 0; i <= last; ++i) {
-      if (!needed[i]) continue;
+      if (!is_needed[i]) continue;
       Instruction x = code[i];
       x.a = new_indices[x.a];
       x.b = new_indices[x.b];
@@ -339,8 +344,8 @@ class ExpressionCompiler {
   const std::vector<ExprArg>& args_;
   const std::vector<DType>& inputs_;
   DType compute_;
-  DType result_;
-  PointwiseExpr out_;
+  DType result_dtype_;
+  PointwiseExpr expression_;
   std::map<std::tuple<std::size_t, DType, DType>, std::uint16_t> emitted_;  ///< keyed by node and types
 };
 

@@ -125,8 +125,9 @@ Program import_pt2(const pt2::Container& container, const ImportOptions& options
       return importer.finish(report);
     }
     for (const pt2::Program& model : models) {
-      const bool only = models.size() == 1;
-      importer.add(model, only && model.model == "model" ? "forward" : model.model, only ? "" : model.model + ".");
+      const bool is_single_model = models.size() == 1;
+      importer.add(model, is_single_model && model.model == "model" ? "forward" : model.model,
+                   is_single_model ? "" : model.model + ".");
     }
     return importer.finish(report);
   });

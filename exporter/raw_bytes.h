@@ -21,10 +21,10 @@ class RawBytes {
   std::span<const std::byte> span() const { return {data_.get(), size_}; }
 
  private:
-  struct Free {
+  struct FreeBytes {
     void operator()(std::byte* p) const { platform::free_aligned(p); }
   };
-  std::unique_ptr<std::byte[], Free> data_;
+  std::unique_ptr<std::byte[], FreeBytes> data_;
   std::size_t size_ = 0;
 };
 

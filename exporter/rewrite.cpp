@@ -7,8 +7,8 @@
 namespace tern {
 
 ValueId value_of_state(const Program& program, Function& f, std::uint32_t state) {
-  for (const FunctionInput& in : f.inputs) {
-    if (in.kind == FunctionInput::Kind::state && in.state == state) return in.value;
+  for (const FunctionInput& input : f.inputs) {
+    if (input.kind == FunctionInput::Kind::state && input.state == state) return input.value;
   }
   const State& s = program.states[state];
   f.values.push_back({s.type, s.name});
@@ -23,8 +23,8 @@ std::vector<std::int64_t> row_major(const Dims& shape) {
   return strides;
 }
 
-void use_instead(Function& f, ValueId old, ValueId v) {
-  use_instead(f, {{old, v}});
+void use_instead(Function& f, ValueId old_value, ValueId v) {
+  use_instead(f, {{old_value, v}});
 }
 
 void use_instead(Function& f, const std::map<ValueId, ValueId>& instead) {
@@ -36,12 +36,12 @@ void use_instead(Function& f, const std::map<ValueId, ValueId>& instead) {
   for (WriteBack& w : f.writebacks) replace(w.value);
 }
 
-void move_up(Function& f, std::size_t first, std::int64_t after) {
-  const DefUse uses(f);
-  std::int64_t last = after;
+void move_up(Function& f, std::size_t first, std::int64_t min_index) {
+  const DefUse def_use(f);
+  std::int64_t last = min_index;
   for (std::size_t i = first; i < f.nodes.size(); ++i) {
     for (const ValueId v : f.nodes[i].inputs) {
-      const std::int64_t p = uses.producer(v);
+      const std::int64_t p = def_use.producer(v);
       if (p < static_cast<std::int64_t>(first)) last = std::max(last, p);
     }
   }

@@ -7,13 +7,13 @@ namespace tern {
 void AnswerState::add(TextPiece piece) {
   const std::lock_guard lock(mutex_);
   pieces_.push_back(std::move(piece));
-  changed_.notify_one();
+  state_changed_.notify_one();
 }
 
 void AnswerState::finish(TextEnd end) {
   const std::lock_guard lock(mutex_);
   end_ = std::move(end);
-  changed_.notify_one();
+  state_changed_.notify_one();
 }
 
 void AnswerState::cancel() {
@@ -30,8 +30,8 @@ TextAnswer::Next AnswerState::next(TextPiece& piece, std::optional<std::chrono::
   std::unique_lock lock(mutex_);
   const auto is_ready = [&] { return !pieces_.empty() || end_.has_value(); };
   if (!timeout) {
-    changed_.wait(lock, is_ready);
-  } else if (!changed_.wait_for(lock, *timeout, is_ready)) {
+    state_changed_.wait(lock, is_ready);
+  } else if (!state_changed_.wait_for(lock, *timeout, is_ready)) {
     return TextAnswer::Next::timeout;
   }
   if (pieces_.empty()) return TextAnswer::Next::end;

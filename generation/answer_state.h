@@ -28,7 +28,7 @@ class AnswerState {
 
  private:
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable state_changed_;
   std::deque<TextPiece> pieces_;
   std::optional<TextEnd> end_;
   bool is_cancelled_ = false;

@@ -18,9 +18,9 @@ constexpr std::size_t kMaxConstraintBytes = std::size_t{1} << 20;
 }  // namespace
 
 const grammar::TokenMask& Constraint::mask(std::int64_t tokens_left) {
-  const std::uint64_t left =
+  const std::uint64_t bytes_left =
       tokens_left == 0 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(tokens_left - 1);
-  return automaton_->mask(state_, *table_, left);
+  return automaton_->mask(state_, *table_, bytes_left);
 }
 
 std::unique_ptr<Constraint> ConstraintMaker::create(const TextRequest& request, const Tokenizer* tokenizer,
@@ -37,7 +37,7 @@ std::unique_ptr<Constraint> ConstraintMaker::create(const TextRequest& request, 
   const std::string key = (is_schema ? "s" : "g") + text;
   const std::lock_guard lock(mutex_);
   if (!table_) table_ = std::make_shared<const grammar::TokenTable>(*tokenizer, vocabulary);
-  std::erase_if(cache_, [](const CachedAutomaton& kept) { return kept.automaton->is_large(); });
+  std::erase_if(cache_, [](const CachedAutomaton& cached) { return cached.automaton->is_large(); });
   const auto found = std::ranges::find(cache_, key, &CachedAutomaton::key);
   if (found != cache_.end()) {
     cache_.splice(cache_.begin(), cache_, found);
@@ -45,9 +45,9 @@ std::unique_ptr<Constraint> ConstraintMaker::create(const TextRequest& request, 
     auto automaton = std::make_shared<grammar::Automaton>(is_schema ? grammar::json_schema_grammar(text)
                                                                     : grammar::gbnf_grammar(text));
     // The engine's thread does not know the automaton yet.
-    const bool begins =
+    const bool has_first_token =
         automaton->mask(automaton->start(), *table_, std::numeric_limits<std::uint64_t>::max()).count > 0;
-    if (!begins && !automaton->accepts(automaton->start()))
+    if (!has_first_token && !automaton->accepts(automaton->start()))
       fail(ErrorCode::invalid_argument,
            "the model's vocabulary has no token that begins a text of this schema or grammar");
     cache_.push_front({key, std::move(automaton)});

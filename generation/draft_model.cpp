@@ -27,13 +27,13 @@ std::vector<std::int64_t> DraftModel::propose(std::span<const std::int64_t> toke
   tokens_.resize(common);
   for (std::span<const std::int64_t> remaining = tokens.subspan(common); !remaining.empty();) {
     const std::span<const std::int64_t> chunk = remaining.first(std::min(remaining.size(), kDraftPart));
-    read(chunk);
+    read_tokens(chunk);
     remaining = remaining.subspan(chunk.size());
   }
   std::vector<std::int64_t> proposed = {runner_.token(0)};
   const auto begin = std::chrono::steady_clock::now();
   while (proposed.size() < count && tokens_.size() < context) {
-    read(std::span(proposed).last(1));
+    read_tokens(std::span(proposed).last(1));
     proposed.push_back(runner_.token(0));
   }
   if (proposed.size() > 1) {
@@ -43,7 +43,7 @@ std::vector<std::int64_t> DraftModel::propose(std::span<const std::int64_t> toke
   return proposed;
 }
 
-void DraftModel::read(std::span<const std::int64_t> tokens) {
+void DraftModel::read_tokens(std::span<const std::int64_t> tokens) {
   const auto position = static_cast<std::int64_t>(tokens_.size());
   // A failed run leaves the cache unknown behind the position.
   runner_.read({0, position}, tokens, false);

@@ -25,7 +25,7 @@ class DraftModel {
   double token_seconds() const { return token_seconds_; }
 
  private:
-  void read(std::span<const std::int64_t> tokens);
+  void read_tokens(std::span<const std::int64_t> tokens);
 
   llm::Facts facts_;
   llm::SlotRunner runner_;

@@ -100,7 +100,7 @@ class TextEmbedder::Impl {
       }
       // A call that left waits for the run that holds its texts.
       if (is_running_ || has_left) {
-        changed_.wait_for(lock, kAskAgain);
+        queue_changed_.wait_for(lock, kAskAgain);
         continue;
       }
       const std::vector<WaitingText> batch = take_batch();
@@ -114,7 +114,7 @@ class TextEmbedder::Impl {
       ++stats_.runs;
       stats_.run_seconds += seconds;
       for (const WaitingText& text : batch) *text.is_done = true;
-      changed_.notify_all();
+      queue_changed_.notify_all();
     }
     if (has_left) throw Cancelled("the call ended before its texts were embedded");
     if (problem) std::rethrow_exception(problem);
@@ -127,16 +127,17 @@ class TextEmbedder::Impl {
     const auto max_tokens = static_cast<std::size_t>(facts_.context);
     if (tokens.size() <= max_tokens) return tokens;
     // Tokens that the rule adds behind a text: those of the empty text, which also hold the ones before it.
-    const std::vector<std::int64_t> added = tokenizer_ ? tokenizer_->encode("") : std::vector<std::int64_t>();
-    const auto before = static_cast<std::size_t>(std::ranges::mismatch(added, tokens).in1 - added.begin());
-    const std::size_t behind = std::min(added.size() - before, max_tokens);
-    if (!std::equal(added.end() - static_cast<std::ptrdiff_t>(behind), added.end(),
-                    tokens.end() - static_cast<std::ptrdiff_t>(behind))) {
+    const std::vector<std::int64_t> affix_tokens = tokenizer_ ? tokenizer_->encode("") : std::vector<std::int64_t>();
+    const auto prefix_size =
+        static_cast<std::size_t>(std::ranges::mismatch(affix_tokens, tokens).in1 - affix_tokens.begin());
+    const std::size_t suffix_size = std::min(affix_tokens.size() - prefix_size, max_tokens);
+    if (!std::equal(affix_tokens.end() - static_cast<std::ptrdiff_t>(suffix_size), affix_tokens.end(),
+                    tokens.end() - static_cast<std::ptrdiff_t>(suffix_size))) {
       tokens.resize(max_tokens);
       return tokens;
     }
-    tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(max_tokens - behind),
-                 tokens.end() - static_cast<std::ptrdiff_t>(behind));
+    tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(max_tokens - suffix_size),
+                 tokens.end() - static_cast<std::ptrdiff_t>(suffix_size));
     return tokens;
   }
 
@@ -164,20 +165,21 @@ class TextEmbedder::Impl {
     std::vector<std::list<WaitingText>::iterator> order;
     for (auto at = waiting_.begin(); at != waiting_.end(); ++at) order.push_back(at);
     const std::size_t first = order[0]->tokens.size();
-    const auto distance = [&](const auto& at) {
-      return at->tokens.size() > first ? at->tokens.size() - first : first - at->tokens.size();
+    const auto distance = [&](const auto& waiting_text) {
+      return waiting_text->tokens.size() > first ? waiting_text->tokens.size() - first
+                                                 : first - waiting_text->tokens.size();
     };
     std::ranges::stable_sort(order, {}, distance);
     std::vector<WaitingText> batch;
     batch.reserve(order.size());  // no allocation may fail between the lists
     std::size_t longest = 0;
-    for (const auto& at : order) {
-      const std::size_t more = std::max(longest, at->tokens.size());
-      const bool fits = more * (batch.size() + 1) <= static_cast<std::size_t>(options_.run_tokens);
-      if (!batch.empty() && !fits) break;
-      longest = more;
-      batch.push_back(*at);
-      waiting_.erase(at);
+    for (const auto& waiting_text : order) {
+      const std::size_t padded_length = std::max(longest, waiting_text->tokens.size());
+      const bool has_room = padded_length * (batch.size() + 1) <= static_cast<std::size_t>(options_.run_tokens);
+      if (!batch.empty() && !has_room) break;
+      longest = padded_length;
+      batch.push_back(*waiting_text);
+      waiting_.erase(waiting_text);
     }
     return batch;
   }
@@ -228,7 +230,7 @@ class TextEmbedder::Impl {
   std::vector<float> vectors_;
 
   mutable std::mutex mutex_;  ///< guards the members below, and the results of waiting texts until they are taken
-  std::condition_variable changed_;
+  std::condition_variable queue_changed_;
   std::list<WaitingText> waiting_;
   bool is_running_ = false;
   TextEmbedderStats stats_;

@@ -220,13 +220,13 @@ class TextEngine::Impl {
     Sequence& s = *running_[slot];
     const SlotTable::Prefix prefix = table_.find(sharable(s));
     if (prefix.size < s.read_count() + kMinCopied) return;
-    const auto own = static_cast<std::int64_t>(slot);
-    runner_.copy(prefix.slot, own, prefix.size);
-    table_.set_tokens(own, std::span(s.tokens()).first(static_cast<std::size_t>(prefix.size)));
-    const std::int64_t more = prefix.size - s.read_count();
-    s.share(more);
+    const auto own_slot = static_cast<std::int64_t>(slot);
+    runner_.copy(prefix.slot, own_slot, prefix.size);
+    table_.set_tokens(own_slot, std::span(s.tokens()).first(static_cast<std::size_t>(prefix.size)));
+    const std::int64_t shared_count = prefix.size - s.read_count();
+    s.share(shared_count);
     const std::lock_guard lock(mutex_);
-    stats_.shared_tokens += static_cast<std::uint64_t>(more);
+    stats_.shared_tokens += static_cast<std::uint64_t>(shared_count);
   }
 
   /// Reads a part of the prompt that waits longest, so that other answers continue in between.
@@ -245,7 +245,7 @@ class TextEngine::Impl {
       const bool is_last = chunk.size() == s.unread().size();
       const auto begin = std::chrono::steady_clock::now();
       runner_.read({static_cast<std::int64_t>(slot), s.read_count()}, chunk, is_last && s.needs_logits());
-      count(stats_.prefills, stats_.prefill_seconds, begin);
+      count_run(stats_.prefills, stats_.prefill_seconds, begin);
       note_read(slot, chunk);
       if (is_last) choose(slot, 0);
     });
@@ -274,7 +274,7 @@ class TextEngine::Impl {
       if (has_chosen) return;
       const auto begin = std::chrono::steady_clock::now();
       runner_.step(rows, tokens, wants_logits);
-      count(stats_.steps, stats_.step_seconds, begin);
+      count_run(stats_.steps, stats_.step_seconds, begin);
       if (speculates) speculation_->note_run(1, seconds_since(begin));
     });
     if (has_chosen) return;
@@ -301,7 +301,7 @@ class TextEngine::Impl {
     tokens.insert(tokens.end(), proposed.begin(), proposed.end());
     const auto begin = std::chrono::steady_clock::now();
     runner_.verify({static_cast<std::int64_t>(slot), s.read_count()}, tokens, s.needs_logits());
-    count(stats_.steps, stats_.step_seconds, begin);
+    count_run(stats_.steps, stats_.step_seconds, begin);
     speculation_->note_run(tokens.size(), seconds_since(begin));
     note_proposed(s, proposed.size(), 0);
     for (std::size_t row = 0; row < tokens.size(); ++row) {
@@ -328,9 +328,9 @@ class TextEngine::Impl {
   /// Adds a token to the answer, and to `chosen_`. False at the end of the answer.
   bool choose(std::size_t slot, std::size_t row) {
     Sequence& s = *running_[slot];
-    const std::size_t before = s.tokens().size();
+    const std::size_t old_size = s.tokens().size();
     const bool continues = s.choose(runner_.token(row), runner_.logits(row));
-    if (s.tokens().size() > before) chosen_.push_back(s.tokens().back());
+    if (s.tokens().size() > old_size) chosen_.push_back(s.tokens().back());
     {
       const std::lock_guard lock(mutex_);
       ++stats_.answer_tokens;
@@ -373,7 +373,7 @@ class TextEngine::Impl {
     ++stats_.finished;
   }
 
-  void count(std::uint64_t& runs, double& seconds, std::chrono::steady_clock::time_point begin) {
+  void count_run(std::uint64_t& runs, double& seconds, std::chrono::steady_clock::time_point begin) {
     const std::lock_guard lock(mutex_);
     ++runs;
     seconds += seconds_since(begin);

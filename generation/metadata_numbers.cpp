@@ -18,15 +18,15 @@ std::vector<std::int64_t> numbers_of(const Model& model, std::string_view key) {
   std::vector<std::int64_t> found;
   const std::string* text = find_fact(model, key);
   if (text == nullptr) return found;
-  const char *at = text->data(), *end = at + text->size();
+  const char *position = text->data(), *end = position + text->size();
   while (true) {
     std::int64_t n = -1;
-    const auto [next, error] = std::from_chars(at, end, n);
+    const auto [next, error] = std::from_chars(position, end, n);
     if (error != std::errc() || n < 0) break;
     found.push_back(n);
     if (next == end) return found;
     if (!std::string_view(next, end).starts_with(", ")) break;
-    at = next + 2;
+    position = next + 2;
   }
   fail(ErrorCode::bad_file, fmt::format("the archive's metadata {} is no list of numbers such as 2, 7", key));
 }

@@ -39,7 +39,7 @@ double RunTimes::estimate_seconds(std::size_t tokens) const {
 }
 
 std::size_t choose_proposal_size(const RunTimes& times, double share, std::size_t available, double token_seconds) {
-  std::size_t best = 0;
+  std::size_t best_size = 0;
   double best_rate = 0;
   for (const std::size_t size : RunTimes::kSizes) {
     const std::size_t proposed = size - 1;
@@ -51,9 +51,9 @@ std::size_t choose_proposal_size(const RunTimes& times, double share, std::size_
     const double rate = seconds > 0 ? tokens / seconds : 0;
     if (rate <= best_rate) continue;
     best_rate = rate;
-    best = proposed;
+    best_size = proposed;
   }
-  return best;
+  return best_size;
 }
 
 }  // namespace tern

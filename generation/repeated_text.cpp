@@ -18,15 +18,15 @@ std::size_t common_before(std::span<const std::int64_t> tokens, std::size_t a, s
 }  // namespace
 
 RepeatedText find_repeated_text(std::span<const std::int64_t> tokens, std::size_t max_tokens) {
-  std::size_t longest = kMinCommon - 1, at = 0;
+  std::size_t longest = kMinCommon - 1, repeated_begin = 0;
   for (std::size_t i = tokens.size() - std::min<std::size_t>(tokens.size(), 1); i > 0 && longest < kMaxCommon; --i) {
     const std::size_t common = common_before(tokens, i, tokens.size());
     if (common <= longest) continue;
     longest = common;
-    at = i;
+    repeated_begin = i;
   }
-  if (at == 0) return {};
-  return {tokens.subspan(at, std::min(max_tokens, tokens.size() - at)), longest};
+  if (repeated_begin == 0) return {};
+  return {tokens.subspan(repeated_begin, std::min(max_tokens, tokens.size() - repeated_begin)), longest};
 }
 
 }  // namespace tern

@@ -39,25 +39,25 @@ void keep_top_p(Chances& chances, double sum) {
   if (sum >= 1) return;
   set_probabilities(chances);
   std::size_t sorted = 0, count = 0;
-  double reached = 0;
-  while (reached < sum && count < chances.size()) {
+  double probability_sum = 0;
+  while (probability_sum < sum && count < chances.size()) {
     if (count == sorted) {
       // Few tokens decide in most cases, and sorting a vocabulary takes milliseconds.
-      const std::size_t more = std::min(chances.size(), std::max<std::size_t>(256, sorted * 8));
+      const std::size_t next_sorted = std::min(chances.size(), std::max<std::size_t>(256, sorted * 8));
       std::partial_sort(chances.begin() + static_cast<std::ptrdiff_t>(sorted),
-                        chances.begin() + static_cast<std::ptrdiff_t>(more), chances.end(), is_likelier);
-      sorted = more;
+                        chances.begin() + static_cast<std::ptrdiff_t>(next_sorted), chances.end(), is_likelier);
+      sorted = next_sorted;
     }
-    reached += chances[count++].probability;
+    probability_sum += chances[count++].probability;
   }
   chances.resize(std::max<std::size_t>(count, 1));
 }
 
-void keep_min_p(Chances& chances, double share) {
-  if (share <= 0) return;
+void keep_min_p(Chances& chances, double fraction) {
+  if (fraction <= 0) return;
   double largest = -std::numeric_limits<double>::infinity();
   for (const TokenChance& c : chances) largest = std::max(largest, c.logit);
-  const double min_logit = largest + std::log(share);
+  const double min_logit = largest + std::log(fraction);
   std::erase_if(chances, [&](const TokenChance& c) { return c.logit < min_logit; });
 }
 
@@ -73,7 +73,8 @@ void keep_typical(Chances& chances, double sum) {
     return x != y ? x < y : a.token < b.token;
   });
   std::size_t count = 0;
-  for (double reached = 0; reached < sum && count < chances.size(); ++count) reached += chances[count].probability;
+  for (double probability_sum = 0; probability_sum < sum && count < chances.size(); ++count)
+    probability_sum += chances[count].probability;
   chances.resize(std::max<std::size_t>(count, 1));
 }
 
@@ -84,21 +85,21 @@ void check_range(const char* name, double value, bool is_valid, const char* rang
 }  // namespace
 
 void TextSampling::check(std::int64_t vocabulary) const {
-  const auto within = [](double x, double low, double high) { return x >= low && x <= high; };
-  check_range("temperature", temperature, within(temperature, 0, 1e4), "0 to 10000");
+  const auto is_between = [](double x, double low, double high) { return x >= low && x <= high; };
+  check_range("temperature", temperature, is_between(temperature, 0, 1e4), "0 to 10000");
   check_range("top_k", static_cast<double>(top_k), top_k >= 0, "0 or more");
   check_range("top_p", top_p, top_p > 0 && top_p <= 1, "above 0, and at most 1");
-  check_range("min_p", min_p, within(min_p, 0, 1), "0 to 1");
+  check_range("min_p", min_p, is_between(min_p, 0, 1), "0 to 1");
   check_range("typical_p", typical_p, typical_p > 0 && typical_p <= 1, "above 0, and at most 1");
-  check_range("repetition_penalty", repetition_penalty, within(repetition_penalty, 1e-3, 1e3), "0.001 to 1000");
-  check_range("presence_penalty", presence_penalty, within(presence_penalty, -100, 100), "-100 to 100");
-  check_range("frequency_penalty", frequency_penalty, within(frequency_penalty, -100, 100), "-100 to 100");
+  check_range("repetition_penalty", repetition_penalty, is_between(repetition_penalty, 1e-3, 1e3), "0.001 to 1000");
+  check_range("presence_penalty", presence_penalty, is_between(presence_penalty, -100, 100), "-100 to 100");
+  check_range("frequency_penalty", frequency_penalty, is_between(frequency_penalty, -100, 100), "-100 to 100");
   for (const auto& [token, bias] : logit_bias) {
     if (token < 0 || token >= vocabulary) {
       fail(ErrorCode::invalid_argument,
            fmt::format("logit_bias has token {}; token ids are 0 to {}", token, vocabulary - 1));
     }
-    check_range("logit_bias", bias, within(bias, -1e4, 1e4), "-10000 to 10000");
+    check_range("logit_bias", bias, is_between(bias, -1e4, 1e4), "-10000 to 10000");
   }
 }
 
@@ -117,23 +118,24 @@ void Sampler::note(std::int64_t token) {
 }
 
 /// The logits after bias and penalties.
-std::vector<float> Sampler::changed(std::span<const float> logits) const {
+std::vector<float> Sampler::adjusted_logits(std::span<const float> logits) const {
   std::vector<float> result(logits.begin(), logits.end());
-  const auto at = [&](std::int64_t token) -> float& { return result[static_cast<std::size_t>(token)]; };
-  for (const auto& [token, bias] : sampling_.logit_bias) at(token) += static_cast<float>(bias);
+  const auto logit_of = [&](std::int64_t token) -> float& { return result[static_cast<std::size_t>(token)]; };
+  for (const auto& [token, bias] : sampling_.logit_bias) logit_of(token) += static_cast<float>(bias);
   const auto penalty = static_cast<float>(sampling_.repetition_penalty);
-  for (const std::int64_t token : used_tokens_) at(token) = at(token) < 0 ? at(token) * penalty : at(token) / penalty;
+  for (const std::int64_t token : used_tokens_)
+    logit_of(token) = logit_of(token) < 0 ? logit_of(token) * penalty : logit_of(token) / penalty;
   for (const auto& [token, count] : occurrences_) {
-    at(token) -=
+    logit_of(token) -=
         static_cast<float>(sampling_.presence_penalty + sampling_.frequency_penalty * static_cast<double>(count));
   }
   return result;
 }
 
 std::vector<TokenChance> Sampler::chances(std::span<const float> raw_logits, const grammar::TokenMask* allowed) const {
-  std::vector<float> own;
-  if (changes_logits_) own = changed(raw_logits);
-  const std::span<const float> logits = changes_logits_ ? std::span<const float>(own) : raw_logits;
+  std::vector<float> adjusted;
+  if (changes_logits_) adjusted = adjusted_logits(raw_logits);
+  const std::span<const float> logits = changes_logits_ ? std::span<const float>(adjusted) : raw_logits;
   const double scale = sampling_.temperature == 0 ? 1 : 1 / sampling_.temperature;
   Chances chances;
   chances.reserve(logits.size());
@@ -160,8 +162,8 @@ std::vector<TokenChance> Sampler::chances(std::span<const float> raw_logits, con
 
 /// A number in [0, 1) with 53 random bits.
 double Sampler::draw() {
-  constexpr double kUnit = 1.0 / 9007199254740992.0;  // 2^-53
-  return static_cast<double>(random_() >> 11) * kUnit;
+  constexpr double kDrawUnit = 1.0 / 9007199254740992.0;  // 2^-53
+  return static_cast<double>(random_() >> 11) * kDrawUnit;
 }
 
 std::int64_t Sampler::choose(std::span<const float> logits, const grammar::TokenMask* allowed) {

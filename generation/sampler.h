@@ -36,7 +36,7 @@ class Sampler {
   void note(std::int64_t token);
 
  private:
-  std::vector<float> changed(std::span<const float> logits) const;
+  std::vector<float> adjusted_logits(std::span<const float> logits) const;
   double draw();
 
   TextSampling sampling_;

@@ -20,8 +20,8 @@ constexpr std::size_t kPiece = std::size_t{2} << 20;
 /// A file left by a killed process with the same process number may exist.
 constexpr int kMaxNames = 100;
 
-[[noreturn]] void fail_with_system_error(const char* what, const std::string& path) {
-  fail(ErrorCode::io, fmt::format("{} {}: {}", what, path, platform::error_text(platform::last_error())));
+[[noreturn]] void fail_with_system_error(const char* action, const std::string& path) {
+  fail(ErrorCode::io, fmt::format("{} {}: {}", action, path, platform::error_text(platform::last_error())));
 }
 
 }  // namespace
@@ -63,14 +63,14 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
     return write_bytes(bytes);
   }
   while (!bytes.empty()) {
-    const auto now = bytes.first(std::min(bytes.size(), kPiece - size_ % kPiece));
-    size_ += now.size();
-    bytes = bytes.subspan(now.size());
-    if (now.size() == kPiece) {
-      write_bytes(now);
+    const auto chunk = bytes.first(std::min(bytes.size(), kPiece - size_ % kPiece));
+    size_ += chunk.size();
+    bytes = bytes.subspan(chunk.size());
+    if (chunk.size() == kPiece) {
+      write_bytes(chunk);
       continue;
     }
-    unwritten_.insert(unwritten_.end(), now.begin(), now.end());
+    unwritten_.insert(unwritten_.end(), chunk.begin(), chunk.end());
     if (size_ % kPiece == 0) flush();
   }
 }

@@ -14,7 +14,7 @@ struct BodyCursor {
   std::size_t node = 0, body = 0;
 };
 struct FunctionVisit {
-  enum { fresh, open, finished } mark = fresh;
+  enum { unvisited, open, finished } mark = unvisited;
   std::uint64_t unfolded = 0;
   int depth = 1;
 };
@@ -27,7 +27,7 @@ void check_calls(const Checked& c) {
   std::vector<std::pair<std::uint32_t, BodyCursor>> stack;  // depth-first, without recursion
   std::uint64_t body_parts = 0;
   for (std::uint32_t start = 0; start < functions.size(); ++start) {
-    if (visits[start].mark != FunctionVisit::fresh) continue;
+    if (visits[start].mark != FunctionVisit::unvisited) continue;
     stack.emplace_back(start, BodyCursor{});
     visits[start].mark = FunctionVisit::open;
     while (!stack.empty()) {
@@ -53,18 +53,18 @@ void check_calls(const Checked& c) {
         continue;
       }
       const std::uint32_t body = f.nodes[at.node].functions[at.body];
-      FunctionVisit& other = visits[body];
-      if (other.mark == FunctionVisit::open) {
+      FunctionVisit& callee = visits[body];
+      if (callee.mark == FunctionVisit::open) {
         return c.node("functions.cycle", number, at.node,
                       fmt::format("function '{}' would run itself", functions[body].name));
       }
-      if (other.mark == FunctionVisit::fresh) {
-        other.mark = FunctionVisit::open;
+      if (callee.mark == FunctionVisit::unvisited) {
+        callee.mark = FunctionVisit::open;
         stack.emplace_back(body, BodyCursor{});
         continue;
       }
-      mine.unfolded = std::min(mine.unfolded + other.unfolded, kMaxUnfolded + 1);
-      mine.depth = std::max(mine.depth, other.depth + 1);
+      mine.unfolded = std::min(mine.unfolded + callee.unfolded, kMaxUnfolded + 1);
+      mine.depth = std::max(mine.depth, callee.depth + 1);
       const Function& b = functions[body];
       body_parts += b.nodes.size() + b.values.size() + b.inputs.size() + b.outputs.size();
       if (body_parts > kMaxBodyParts) {

@@ -20,8 +20,8 @@ class FunctionRules {
 
   void check() {
     for (std::size_t v = 0; v < f_.values.size(); ++v) {
-      const std::string wrong = check_type(f_.values[v].type);
-      if (!wrong.empty()) c_.function("values.type", number_, fmt::format("value {}: {}", v, wrong));
+      const std::string problem = check_type(f_.values[v].type);
+      if (!problem.empty()) c_.function("values.type", number_, fmt::format("value {}: {}", v, problem));
     }
     for (std::size_t i = 0; i < f_.inputs.size(); ++i) check_input(i);
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) check_node(i);
@@ -61,8 +61,8 @@ class FunctionRules {
       if (in.value != kNoValue) c_.input("inputs.value", number_, i, "an input that is not read has a value");
       return;
     }
-    const std::string wrong = define(in.value);
-    if (!wrong.empty()) return c_.input("inputs.value", number_, i, wrong);
+    const std::string problem = define(in.value);
+    if (!problem.empty()) return c_.input("inputs.value", number_, i, problem);
     if (in.kind == FunctionInput::Kind::user && f_.entry && type(in.value).quantized())
       c_.input("inputs.mx", number_, i, "a caller's tensor cannot hold the scales of a quantized value");
     if (in.kind != FunctionInput::Kind::state) return;
@@ -84,8 +84,8 @@ class FunctionRules {
       if (out.value != kNoValue) c_.output("outputs.value", number_, i, "None has a value");
       return;
     }
-    const std::string wrong = unusable(out.value);
-    if (!wrong.empty()) return c_.output("outputs.value", number_, i, wrong);
+    const std::string problem = unusable(out.value);
+    if (!problem.empty()) return c_.output("outputs.value", number_, i, problem);
     if (f_.entry && type(out.value).quantized())
       c_.output("outputs.mx", number_, i, "a result for the caller cannot hold the scales of a quantized value");
     if (out.kind != FunctionOutput::Kind::tensor && type(out.value).rank() != 0) {
@@ -95,8 +95,8 @@ class FunctionRules {
 
   void check_writeback(std::size_t i) {
     const WriteBack& w = f_.writebacks[i];
-    const std::string wrong = unusable(w.value);
-    if (!wrong.empty()) return c_.writeback("writebacks.value", number_, i, wrong);
+    const std::string problem = unusable(w.value);
+    if (!problem.empty()) return c_.writeback("writebacks.value", number_, i, problem);
     if (!f_.entry) return c_.writeback("writebacks.entry", number_, i, "only an entry function can write back");
     const TensorType* target = nullptr;
     if (w.target == WriteBack::Target::state) {
@@ -116,9 +116,9 @@ class FunctionRules {
       target = &type(f_.inputs[w.index].value);
     }
     const TensorType& t = type(w.value);
-    const bool same = t.dtype == target->dtype && t.rank() == target->rank() && t.blocks == target->blocks;
-    bool sizes = same;
-    for (std::size_t k = 0; same && k < t.shape.size(); ++k) {
+    const bool same_type = t.dtype == target->dtype && t.rank() == target->rank() && t.blocks == target->blocks;
+    bool sizes = same_type;
+    for (std::size_t k = 0; same_type && k < t.shape.size(); ++k) {
       sizes = sizes && (!t.shape[k].is_const() || !target->shape[k].is_const() || t.shape[k] == target->shape[k]);
     }
     if (!sizes) {
@@ -129,69 +129,74 @@ class FunctionRules {
 
   void check_node(std::size_t i) {
     const Node& n = f_.nodes[i];
-    const auto wrong = [&](const char* rule, std::string message, ErrorCode code = ErrorCode::bad_file) {
+    const auto add_finding = [&](const char* rule, std::string message, ErrorCode code = ErrorCode::bad_file) {
       c_.node(rule, number_, i, std::move(message), code);
     };
     const OpRecord& info = op_record(n.op);
     if (info.op == Op::invalid) {
-      wrong("nodes.op", fmt::format("op {} is not known to this version", static_cast<int>(n.op)),
-            ErrorCode::unsupported);
+      add_finding("nodes.op", fmt::format("op {} is not known to this version", static_cast<int>(n.op)),
+                  ErrorCode::unsupported);
     } else if (n.version > info.version || n.version < 1) {
-      wrong("nodes.version",
-            fmt::format("it has version {} of the op, but this build knows 1 to {}", n.version, info.version),
-            ErrorCode::unsupported);
+      add_finding("nodes.version",
+                  fmt::format("it has version {} of the op, but this build knows 1 to {}", n.version, info.version),
+                  ErrorCode::unsupported);
     }
     for (ValueId v : n.inputs) {
       if (v == kNoValue) continue;
       const std::string problem = unusable(v);
-      if (!problem.empty()) wrong("nodes.inputs", problem);
+      if (!problem.empty()) add_finding("nodes.inputs", problem);
     }
     for (std::size_t k = 0; k < n.outputs.size(); ++k) {
       if (n.outputs[k] == kNoValue) {
-        if (!may_be_absent(n, k)) wrong("nodes.absent", fmt::format("result {} of this op cannot be absent", k));
+        if (!may_be_absent(n, k)) add_finding("nodes.absent", fmt::format("result {} of this op cannot be absent", k));
         continue;
       }
       const std::string problem = define(n.outputs[k]);
-      if (!problem.empty()) wrong("nodes.outputs", problem);
+      if (!problem.empty()) add_finding("nodes.outputs", problem);
     }
     if (info.op != Op::invalid && info.outputs >= 0 && n.outputs.size() != static_cast<std::size_t>(info.outputs)) {
-      wrong("nodes.outputs", fmt::format("it has {} results, but the op has {}", n.outputs.size(), info.outputs));
+      add_finding("nodes.outputs", fmt::format("it has {} results, but the op has {}", n.outputs.size(), info.outputs));
     }
     for (std::uint32_t body : n.functions) {
       if (body >= c_.program.functions.size()) {
-        wrong("nodes.functions",
-              fmt::format("function {} does not exist; there are {}", body, c_.program.functions.size()));
+        add_finding("nodes.functions",
+                    fmt::format("function {} does not exist; there are {}", body, c_.program.functions.size()));
       } else if (!c_.program.functions[body].writebacks.empty()) {
-        wrong("nodes.functions",
-              fmt::format("function '{}' writes back, so a node cannot run it", c_.program.functions[body].name));
+        add_finding("nodes.functions",
+                    fmt::format("function '{}' writes back, so a node cannot run it", c_.program.functions[body].name));
       }
     }
     if (info.op != Op::invalid && n.functions.size() != static_cast<std::size_t>(info.bodies)) {
-      wrong("nodes.functions", fmt::format("it has {} bodies, but the op has {}", n.functions.size(), info.bodies));
+      add_finding("nodes.functions",
+                  fmt::format("it has {} bodies, but the op has {}", n.functions.size(), info.bodies));
     }
-    if (n.op != Op::pointwise && !n.expr.code.empty()) wrong("nodes.code", "only a pointwise node has an expression");
+    if (n.op != Op::pointwise && !n.expr.code.empty())
+      add_finding("nodes.code", "only a pointwise node has an expression");
     if (n.expr.code.size() > kMaxInstructions) {
-      wrong("nodes.code", fmt::format("{} instructions; at most {} are allowed", n.expr.code.size(), kMaxInstructions));
+      add_finding("nodes.code",
+                  fmt::format("{} instructions; at most {} are allowed", n.expr.code.size(), kMaxInstructions));
     }
     if (n.origin < -1 || n.origin >= static_cast<std::int64_t>(c_.program.origins.size())) {
-      wrong("nodes.origin", fmt::format("origin {} does not exist; there are {}", n.origin, c_.program.origins.size()));
+      add_finding("nodes.origin",
+                  fmt::format("origin {} does not exist; there are {}", n.origin, c_.program.origins.size()));
     }
     for (std::size_t a = 0; a < n.attrs.size(); ++a) {
       const AttrKey key = n.attrs[a].key;
       if (attr_name(key) == "unknown") {
-        wrong("attributes.key", fmt::format("attribute {} is not known to this version", static_cast<int>(key)),
-              ErrorCode::unsupported);
+        add_finding("attributes.key", fmt::format("attribute {} is not known to this version", static_cast<int>(key)),
+                    ErrorCode::unsupported);
       }
       const auto* symbols = key == AttrKey::symbols ? std::get_if<Dims>(&n.attrs[a].data) : nullptr;
       const auto is_symbol = [&](Dim d) { return c_.program.pool.symbol_of(d) >= 0; };
       if (symbols != nullptr && !std::ranges::all_of(*symbols, is_symbol)) {
-        wrong("symbols.node", "attribute 'symbols' must list symbols");
+        add_finding("symbols.node", "attribute 'symbols' must list symbols");
       }
       for (std::size_t b = 0; b < a && a < 256; ++b) {
-        if (n.attrs[b].key == key) wrong("attributes.once", fmt::format("attribute '{}' occurs twice", attr_name(key)));
+        if (n.attrs[b].key == key)
+          add_finding("attributes.once", fmt::format("attribute '{}' occurs twice", attr_name(key)));
       }
     }
-    if (n.attrs.size() > 256) wrong("attributes.count", fmt::format("{} attributes", n.attrs.size()));
+    if (n.attrs.size() > 256) add_finding("attributes.count", fmt::format("{} attributes", n.attrs.size()));
   }
 
   const Checked& c_;
@@ -222,11 +227,11 @@ namespace {
 void check_pending(const Checked& c, std::size_t number, const Function& f) {
   enum class ValueState : std::uint8_t { plain, pending, awaited };
   std::vector<ValueState> values(f.values.size(), ValueState::plain);
-  std::unordered_map<ValueId, ValueId> reads;  // operand read by a pending collective, keyed by the result
+  std::unordered_map<ValueId, ValueId> pending_operands;  // operand read by a pending collective, keyed by the result
   const auto state_of = [&](ValueId v) -> ValueState* {
     return v >= 0 && static_cast<std::size_t>(v) < values.size() ? &values[static_cast<std::size_t>(v)] : nullptr;
   };
-  const auto wrong = [&](const char* what) { c.function("functions.pending", number, what); };
+  const auto add_finding = [&](const char* what) { c.function("functions.pending", number, what); };
   const auto starts = [](const Node& n) {
     const AttrData* mode = n.op == Op::collective ? n.find(AttrKey::mode) : nullptr;
     const Dims* dims = mode == nullptr ? nullptr : std::get_if<Dims>(mode);
@@ -236,26 +241,27 @@ void check_pending(const Checked& c, std::size_t number, const Function& f) {
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       ValueState* const v = state_of(n.inputs[k]);
       if (v == nullptr || *v == ValueState::plain) continue;
-      if (n.op != Op::wait || k != 0) wrong("a node reads a collective's result before a wait");
-      if (k == 0 && std::find(n.inputs.begin() + 1, n.inputs.end(), reads[n.inputs[0]]) == n.inputs.end())
-        wrong("a wait does not keep what its collective reads");
+      if (n.op != Op::wait || k != 0) add_finding("a node reads a collective's result before a wait");
+      if (k == 0 && std::find(n.inputs.begin() + 1, n.inputs.end(), pending_operands[n.inputs[0]]) == n.inputs.end())
+        add_finding("a wait does not keep what its collective reads");
       *v = ValueState::awaited;
     }
     if (!starts(n)) continue;
     if (n.outputs.size() == 1) {
       if (ValueState* const v = state_of(n.outputs[0])) *v = ValueState::pending;
-      reads[n.outputs[0]] = n.inputs.empty() ? kNoValue : n.inputs[0];
+      pending_operands[n.outputs[0]] = n.inputs.empty() ? kNoValue : n.inputs[0];
     }
   }
   for (const FunctionOutput& o : f.outputs) {
     if (const ValueState* v = state_of(o.value); v != nullptr && *v != ValueState::plain)
-      wrong("a collective's result is given out before a wait");
+      add_finding("a collective's result is given out before a wait");
   }
   for (const WriteBack& w : f.writebacks) {
     if (const ValueState* v = state_of(w.value); v != nullptr && *v != ValueState::plain)
-      wrong("a collective's result is kept before a wait");
+      add_finding("a collective's result is kept before a wait");
   }
-  if (std::ranges::find(values, ValueState::pending) != values.end()) wrong("a collective starts, but no wait ends it");
+  if (std::ranges::find(values, ValueState::pending) != values.end())
+    add_finding("a collective starts, but no wait ends it");
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ bool contiguous(const State& s) {
 
 void check_state(const Checked& c, std::size_t i) {
   const State& s = c.program.states[i];
-  const std::string wrong = check_type(s.type);
-  if (!wrong.empty()) return c.state("states.type", i, wrong);
+  const std::string problem = check_type(s.type);
+  if (!problem.empty()) return c.state("states.type", i, problem);
   if (s.type.dtype == DType::invalid) return;  // reported already
   for (Dim d : s.type.shape) {
     if (!d.is_const()) return c.state("states.type", i, "its size is symbolic");
@@ -78,9 +78,10 @@ void check_state(const Checked& c, std::size_t i) {
     return c.state("states.tied", i, fmt::format("it is tied to state {}, which is not an earlier one", s.tied));
   }
   if (s.tied < 0) return;
-  const State& other = c.program.states[static_cast<std::size_t>(s.tied)];
-  if (!(other.type == s.type) || other.storage != s.storage || other.strides != s.strides || other.offset != s.offset) {
-    c.state("states.tied", i, fmt::format("it is tied to state '{}', but is a different tensor", other.name));
+  const State& tied_state = c.program.states[static_cast<std::size_t>(s.tied)];
+  if (!(tied_state.type == s.type) || tied_state.storage != s.storage || tied_state.strides != s.strides ||
+      tied_state.offset != s.offset) {
+    c.state("states.tied", i, fmt::format("it is tied to state '{}', but is a different tensor", tied_state.name));
   }
 }
 
@@ -91,7 +92,7 @@ std::string check_type(const TensorType& t) {
     if (d.is_const() && d.value() < 0) return fmt::format("a size is {}", d.value());
   }
   if (t.quantized()) {
-    if (const char* wrong = wrong_blocks(t.dtype, t.blocks)) return wrong;
+    if (const char* problem = wrong_blocks(t.dtype, t.blocks)) return problem;
     if (t.shape.empty()) return "a quantized value has no dimensions";
     const Dim last = t.shape.back();
     if (last.is_const() && last.value() % t.blocks.divisor() != 0)

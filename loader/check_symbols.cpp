@@ -25,7 +25,7 @@ class SymbolRules {
   /// Visits bodies before the functions calling them.
   void check_all() {
     const auto& functions = c_.program.functions;
-    free_.resize(functions.size());
+    free_symbols_.resize(functions.size());
     binds_.resize(functions.size());
     is_checked_.resize(functions.size());
     for (std::size_t i = 0; i < functions.size(); ++i) visit(i);
@@ -43,13 +43,13 @@ class SymbolRules {
 
   void check(std::size_t number) {
     const Function& f = c_.program.functions[number];
-    for (std::size_t s : touched_) bound_[s] = kNever;
-    touched_.clear();
+    for (std::size_t s : bound_symbols_) bound_[s] = kNever;
+    bound_symbols_.clear();
     ++stamp_;
     if (f.entry) {
-      for (const FunctionInput& in : f.inputs) {
-        if (in.kind != FunctionInput::Kind::user) continue;
-        for (Dim d : f.values[static_cast<std::size_t>(in.value)].type.shape) {
+      for (const FunctionInput& input : f.inputs) {
+        if (input.kind != FunctionInput::Kind::user) continue;
+        for (Dim d : f.values[static_cast<std::size_t>(input.value)].type.shape) {
           each_symbol(d, [&](std::size_t s) { bind_at(s, kFromStart); });
         }
       }
@@ -60,10 +60,10 @@ class SymbolRules {
     }
     // Looks at each expression once: only the earliest use of a symbol matters.
     ++stamp_;
-    std::vector<std::size_t>& missing = free_[number];
-    const auto use = [&](Dim d, std::int64_t at, std::size_t node) {
+    std::vector<std::size_t>& missing = free_symbols_[number];
+    const auto require_bound = [&](Dim d, std::int64_t node_time, std::size_t node) {
       each_symbol(d, [&](std::size_t s) {
-        if (bound_[s] <= at) return;
+        if (bound_[s] <= node_time) return;
         if (f.entry) {
           c_.node("symbols.bound", number, node,
                   fmt::format("symbol '{}' is used before it has a value", c_.program.pool.symbols()[s].name));
@@ -77,27 +77,27 @@ class SymbolRules {
       });
     };
     if (!f.entry) {
-      for (const FunctionInput& in : f.inputs) {
-        if (in.value == kNoValue) continue;
-        for (Dim d : f.values[static_cast<std::size_t>(in.value)].type.shape) use(d, kFromStart, 0);
+      for (const FunctionInput& input : f.inputs) {
+        if (input.value == kNoValue) continue;
+        for (Dim d : f.values[static_cast<std::size_t>(input.value)].type.shape) require_bound(d, kFromStart, 0);
       }
     }
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       const Node& n = f.nodes[i];
-      const auto at = static_cast<std::int64_t>(i);
+      const auto node_time = static_cast<std::int64_t>(i);
       for (const Attr& a : n.attrs) {
         const auto* dims = std::get_if<Dims>(&a.data);
         if (dims == nullptr) continue;
-        for (Dim d : *dims) use(d, a.key == AttrKey::symbols ? at : at - 1, i);
+        for (Dim d : *dims) require_bound(d, a.key == AttrKey::symbols ? node_time : node_time - 1, i);
       }
       for (ValueId v : n.outputs) {
         if (v == kNoValue) continue;
-        for (Dim d : f.values[static_cast<std::size_t>(v)].type.shape) use(d, at, i);
+        for (Dim d : f.values[static_cast<std::size_t>(v)].type.shape) require_bound(d, node_time, i);
       }
       for (std::uint32_t body : n.functions) {
-        charge_work(free_[body].size() * sizeof(std::size_t));
-        for (std::size_t s : free_[body]) {
-          if (bound_[s] < at || (!f.entry && bound_[s] == kNever)) {
+        charge_work(free_symbols_[body].size() * sizeof(std::size_t));
+        for (std::size_t s : free_symbols_[body]) {
+          if (bound_[s] < node_time || (!f.entry && bound_[s] == kNever)) {
             if (bound_[s] == kNever) missing.push_back(s);
             continue;
           }
@@ -111,9 +111,9 @@ class SymbolRules {
     missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   }
 
-  void bind_at(std::size_t symbol, std::int64_t at) {
-    if (bound_[symbol] == kNever) touched_.push_back(symbol);
-    bound_[symbol] = std::min(bound_[symbol], at);
+  void bind_at(std::size_t symbol, std::int64_t node_time) {
+    if (bound_[symbol] == kNever) bound_symbols_.push_back(symbol);
+    bound_[symbol] = std::min(bound_[symbol], node_time);
   }
 
   /// Binds the symbols listed by the node; a symbol must not have a value before.
@@ -155,20 +155,20 @@ class SymbolRules {
   template <class Act>
   void each_symbol(Dim d, Act act) {
     if (d.is_const()) return;
-    open_.assign(1, d.index());
-    while (!open_.empty()) {
-      const std::uint32_t at = open_.back();
-      open_.pop_back();
-      if (stamps_[at] == stamp_) continue;
-      stamps_[at] = stamp_;
+    worklist_.assign(1, d.index());
+    while (!worklist_.empty()) {
+      const std::uint32_t function_index = worklist_.back();
+      worklist_.pop_back();
+      if (stamps_[function_index] == stamp_) continue;
+      stamps_[function_index] = stamp_;
       charge_work(4);
-      const ExprNode& n = nodes_[at];
+      const ExprNode& n = nodes_[function_index];
       if (n.op == ExprOp::symbol) {
         act(static_cast<std::size_t>(n.value));
         continue;
       }
       const std::uint32_t operands[] = {n.a, n.b, n.c};
-      open_.insert(open_.end(), operands, operands + operand_count(n.op));
+      worklist_.insert(worklist_.end(), operands, operands + operand_count(n.op));
     }
   }
 
@@ -176,12 +176,12 @@ class SymbolRules {
   const std::vector<ExprNode>& nodes_;
   std::vector<std::uint32_t> stamps_;
   std::uint32_t stamp_ = 0;
-  std::vector<std::int64_t> bound_;   ///< keyed by symbol: the binding node
-  std::vector<std::size_t> touched_;  ///< symbols with an entry in `bound_`
-  std::vector<std::uint32_t> open_;
+  std::vector<std::int64_t> bound_;         ///< keyed by symbol: the binding node
+  std::vector<std::size_t> bound_symbols_;  ///< symbols with an entry in `bound_`
+  std::vector<std::uint32_t> worklist_;
   std::vector<std::vector<std::size_t>> binds_;  ///< keyed by function: symbols bound by its nodes
   std::size_t remaining_body_binds_ = std::size_t{1} << 22;
-  std::vector<std::vector<std::size_t>> free_;  ///< keyed by function: symbols to be bound by its callers
+  std::vector<std::vector<std::size_t>> free_symbols_;  ///< keyed by function: symbols to be bound by its callers
   std::vector<bool> is_checked_;
 };
 

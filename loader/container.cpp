@@ -15,8 +15,9 @@ bool zero(std::span<const std::byte> bytes) {
 /// Returns false if no structure after the prologue can be located.
 bool check_prologue(std::span<const std::byte> file, const Prologue& p, Findings& findings) {
   const auto head = file.first(kPrologueSize);
-  const auto add = [&](const char* rule, std::uint64_t at, std::string message, ErrorCode code = ErrorCode::bad_file) {
-    findings.add(rule, at, "prologue", std::move(message), code);
+  const auto add = [&](const char* rule, std::uint64_t offset, std::string message,
+                       ErrorCode code = ErrorCode::bad_file) {
+    findings.add(rule, offset, "prologue", std::move(message), code);
   };
   if (!reads_version(p.major, p.minor)) {
     add("prologue.version", PrologueField::major,
@@ -56,8 +57,8 @@ bool check_prologue(std::span<const std::byte> file, const Prologue& p, Findings
 
 ArchiveContainer read_container(std::span<const std::byte> file, Findings& findings) {
   ArchiveContainer c;
-  const std::size_t seen = std::min<std::size_t>(file.size(), kMagic.size());
-  if (seen == 0 || std::memcmp(file.data(), kMagic.data(), seen) != 0) {
+  const std::size_t magic_bytes = std::min<std::size_t>(file.size(), kMagic.size());
+  if (magic_bytes == 0 || std::memcmp(file.data(), kMagic.data(), magic_bytes) != 0) {
     findings.add("prologue.magic", 0, "prologue",
                  file.empty() ? "the file is empty"
                               : "this is not a Tern archive: its first bytes differ; 'tern export FILE.pt2 -o "
@@ -86,30 +87,30 @@ ArchiveContainer read_container(std::span<const std::byte> file, Findings& findi
 void check_tiling(std::span<const std::byte> file, const Prologue& prologue, const std::vector<SegmentInfo>& segments,
                   Findings& findings) {
   std::uint64_t end = kPrologueSize;  // end of the previous segment; at most index_offset, which lies in the file
-  const auto check_gap = [&](std::uint64_t begin, std::uint64_t alignment, const std::string& what) {
+  const auto check_gap = [&](std::uint64_t begin, std::uint64_t alignment, const std::string& segment_name) {
     if (begin < end) {
-      findings.add("segments.overlap", begin, what,
+      findings.add("segments.overlap", begin, segment_name,
                    fmt::format("begins at {}, but the part before it ends at {}", begin, end));
     } else if (begin - end >= alignment) {
-      findings.add("segments.tiling", end, what, fmt::format("{} unused bytes lie before it", begin - end));
+      findings.add("segments.tiling", end, segment_name, fmt::format("{} unused bytes lie before it", begin - end));
     } else if (!zero(file.subspan(end, begin - end))) {
-      findings.add("segments.padding", end, what, "the padding before it is not zero");
+      findings.add("segments.padding", end, segment_name, "the padding before it is not zero");
     }
   };
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const SegmentInfo& s = segments[i];
-    const std::string what = fmt::format("segment {}", i);
+    const std::string segment_name = fmt::format("segment {}", i);
     if (s.offset > prologue.index_offset || s.stored_size > prologue.index_offset - s.offset) {
-      findings.add("segments.inside", s.table_offset, what,
+      findings.add("segments.inside", s.table_offset, segment_name,
                    fmt::format("{} bytes at {} do not end before the index at {}", s.stored_size, s.offset,
                                prologue.index_offset));
       continue;
     }
     if (s.offset % s.alignment != 0) {
-      findings.add("segments.alignment", s.table_offset, what,
+      findings.add("segments.alignment", s.table_offset, segment_name,
                    fmt::format("its offset {} is not a multiple of its alignment {}", s.offset, s.alignment));
     }
-    check_gap(s.offset, s.alignment, what);
+    check_gap(s.offset, s.alignment, segment_name);
     end = std::max(end, s.offset + s.stored_size);
   }
   check_gap(prologue.index_offset, kIndexAlignment, "index");

@@ -16,17 +16,19 @@ namespace {
 constexpr std::size_t kReadSize = std::size_t{16} << 20;
 constexpr std::int64_t kCoarsestTime = 2;  // seconds: FAT's
 
-[[noreturn]] void fail_access(const char* what, const std::string& path) {
-  fail(ErrorCode::io, fmt::format("cannot {} {}: {}", what, path, platform::error_text(platform::last_error())));
+[[noreturn]] void fail_access(const char* action, const std::string& path) {
+  fail(ErrorCode::io, fmt::format("cannot {} {}: {}", action, path, platform::error_text(platform::last_error())));
 }
 
 std::byte* read_all(const platform::File& file, std::size_t size, const std::string& path) {
   MemoryPages memory(size);
-  for (std::size_t at = 0; at < size;) {
-    const std::int64_t n = file.read_at(at, memory.bytes().subspan(at, std::min(kReadSize, size - at)));
+  for (std::size_t file_offset = 0; file_offset < size;) {
+    const std::int64_t n =
+        file.read_at(file_offset, memory.bytes().subspan(file_offset, std::min(kReadSize, size - file_offset)));
     if (n < 0) fail_access("read", path);
-    if (n == 0) fail(ErrorCode::io, fmt::format("{} became shorter while it was read: {} of {} bytes", path, at, size));
-    at += static_cast<std::size_t>(n);
+    if (n == 0)
+      fail(ErrorCode::io, fmt::format("{} became shorter while it was read: {} of {} bytes", path, file_offset, size));
+    file_offset += static_cast<std::size_t>(n);
   }
   return memory.detach();
 }
@@ -38,10 +40,10 @@ std::string text_of(const platform::FileInfo& info) {
 
 /// True if every later change yields later times. Times in the future come from a clock set back.
 bool is_settled(const platform::FileInfo& info) {
-  const platform::FileTime now = platform::file_time_now();
+  const platform::FileTime current_time = platform::file_time_now();
   const auto is_old = [&](const platform::FileTime& t) {
-    const std::int64_t age = now.seconds - t.seconds;
-    return age > kCoarsestTime || (age == kCoarsestTime && now.nanoseconds > t.nanoseconds);
+    const std::int64_t age = current_time.seconds - t.seconds;
+    return age > kCoarsestTime || (age == kCoarsestTime && current_time.nanoseconds > t.nanoseconds);
   };
   return is_old(info.modified) && is_old(info.changed);
 }
@@ -59,8 +61,8 @@ std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path, Access
   std::string identity = is_settled(*info) ? text_of(*info) : std::string();
   if (access == Access::read) {
     std::byte* bytes = read_all(file, size, path);
-    const auto after = file.info();
-    if (!after || text_of(*after) != identity) identity.clear();
+    const auto info_after = file.info();
+    if (!info_after || text_of(*info_after) != identity) identity.clear();
     return std::shared_ptr<const FileBytes>(new FileBytes(bytes, size, Owner::memory, std::move(identity)));
   }
   const std::byte* const bytes = platform::map_file(file, size, access == Access::populate);
@@ -78,8 +80,8 @@ FileBytes::~FileBytes() {
   if (owner_ == Owner::memory) platform::free_pages(const_cast<std::byte*>(data_), size_);
 }
 
-void FileBytes::release(std::span<const std::byte> part) const {
-  if (owner_ == Owner::mapping && !part.empty()) platform::release_mapped(part.data(), part.size());
+void FileBytes::release(std::span<const std::byte> range) const {
+  if (owner_ == Owner::mapping && !range.empty()) platform::release_mapped(range.data(), range.size());
 }
 
 }  // namespace tern

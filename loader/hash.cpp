@@ -42,8 +42,9 @@ void SegmentHasher::add(std::span<const std::byte> bytes) {
   pieces_.resize(first + count);
   parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const std::size_t at = i * kHashPiece;
-      pieces_[first + i] = hash_of(bytes.subspan(at, std::min<std::size_t>(kHashPiece, bytes.size() - at)));
+      const std::size_t byte_offset = i * kHashPiece;
+      pieces_[first + i] =
+          hash_of(bytes.subspan(byte_offset, std::min<std::size_t>(kHashPiece, bytes.size() - byte_offset)));
     }
   });
 }

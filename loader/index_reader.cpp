@@ -137,22 +137,22 @@ void IndexReader::read_types() {
     TensorType t;
     t.dtype = static_cast<DType>(row->dtype());
     t.blocks = read_blocks(*row);
-    const std::string what = fmt::format("type {}", i);
+    const std::string type_name = fmt::format("type {}", i);
     if (row->dtype() == 0 || row->dtype() >= kDTypeCount) {
       findings_.add(
-          "types.dtype", offset_of(row), what,
+          "types.dtype", offset_of(row), type_name,
           fmt::format("element type {} is not known to this version (it knows 1 to {})", row->dtype(), kDTypeCount - 1),
           row->dtype() == 0 ? ErrorCode::bad_file : ErrorCode::unsupported);
       t.dtype = DType::invalid;
     }
     if (row->scale_layout() > static_cast<int>(ScaleLayout::swizzled_32_4_4)) {
-      findings_.add("types.layout", offset_of(row), what,
+      findings_.add("types.layout", offset_of(row), type_name,
                     fmt::format("scale layout {} is not known to this version", row->scale_layout()),
                     ErrorCode::unsupported);
       t.blocks.layout = ScaleLayout::plain;
     }
     if (row->shape() != nullptr && row->shape()->size() > kMaxRank) {
-      findings_.add("types.rank", offset_of(row), what,
+      findings_.add("types.rank", offset_of(row), type_name,
                     fmt::format("it has {} dimensions; at most {} are allowed", row->shape()->size(), kMaxRank));
     } else {
       t.shape = sizes(row->shape());

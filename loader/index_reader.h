@@ -79,17 +79,17 @@ class IndexReader {
   std::vector<TensorType> types_;
 };
 
-void read_expressions(IndexReader& in, ExprPool& pool);
-std::vector<SegmentInfo> read_segments(IndexReader& in);
+void read_expressions(IndexReader& reader, ExprPool& pool);
+std::vector<SegmentInfo> read_segments(IndexReader& reader);
 /// Returns segment numbers by storage, -1 for none.
-std::vector<std::int32_t> read_storages(IndexReader& in, Program& program);
-void read_states(IndexReader& in, Program& program);
-void read_functions(IndexReader& in, Program& program);
-void read_packings(IndexReader& in, Program& program);
-void read_kernels(IndexReader& in, Program& program);
-void read_files(IndexReader& in, Program& program);
+std::vector<std::int32_t> read_storages(IndexReader& reader, Program& program);
+void read_states(IndexReader& reader, Program& program);
+void read_functions(IndexReader& reader, Program& program);
+void read_packings(IndexReader& reader, Program& program);
+void read_kernels(IndexReader& reader, Program& program);
+void read_files(IndexReader& reader, Program& program);
 /// Requires read_functions.
-void read_tunings(IndexReader& in, Program& program);
-void read_origins(IndexReader& in, Program& program);
+void read_tunings(IndexReader& reader, Program& program);
+void read_origins(IndexReader& reader, Program& program);
 
 }  // namespace tern

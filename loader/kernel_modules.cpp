@@ -87,10 +87,11 @@ std::string module_problem(std::string_view target, Bytes bytes) {
 
 bool is_kernel_target(std::string_view target) {
   constexpr std::size_t kLongest = 64;
-  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  const auto is_name_character = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   const std::size_t colon = target.find(':');
   return colon != std::string_view::npos && colon > 0 && colon + 1 < target.size() && target.size() <= kLongest &&
-         std::ranges::all_of(target.substr(0, colon), plain) && std::ranges::all_of(target.substr(colon + 1), plain);
+         std::ranges::all_of(target.substr(0, colon), is_name_character) &&
+         std::ranges::all_of(target.substr(colon + 1), is_name_character);
 }
 
 }  // namespace tern

@@ -14,7 +14,7 @@ namespace {
 
 class IndexOffsets : public ProgramOffsets {
  public:
-  explicit IndexOffsets(const IndexReader& in) : in_(in), root_(*in.root()) {}
+  explicit IndexOffsets(const IndexReader& reader) : reader_(reader), root_(*reader.root()) {}
   std::uint64_t storage(std::size_t i) const override { return offset_at(root_.storages(), i); }
   std::uint64_t state(std::size_t i) const override { return offset_at(root_.states(), i); }
   std::uint64_t function(std::size_t f) const override { return offset_at(root_.functions(), f); }
@@ -29,34 +29,35 @@ class IndexOffsets : public ProgramOffsets {
   }
   template <class Vector>
   std::uint64_t offset_at(const Vector* v, std::size_t i) const {
-    return in_.offset_of(v->Get(static_cast<flatbuffers::uoffset_t>(i)));
+    return reader_.offset_of(v->Get(static_cast<flatbuffers::uoffset_t>(i)));
   }
-  const IndexReader& in_;
+  const IndexReader& reader_;
   const archive::Index& root_;
 };
 
 void check_storages(const ReadArchive& a, const ProgramOffsets& offsets, Findings& findings) {
-  std::vector<bool> used(a.segments.size());
+  std::vector<bool> is_used(a.segments.size());
   for (std::size_t i = 0; i < a.segment_of.size(); ++i) {
     const std::int32_t segment = a.segment_of[i];
     const std::uint64_t size = a.program->storages[i].size;
-    const auto wrong = [&](std::string message) {
+    const auto add_finding = [&](std::string message) {
       findings.add("storages.segment", offsets.storage(i), fmt::format("storage {}", i), std::move(message));
     };
     if (segment < 0) {
-      if (size != 0) wrong(fmt::format("it has {} bytes, but no segment", size));
+      if (size != 0) add_finding(fmt::format("it has {} bytes, but no segment", size));
     } else if (static_cast<std::size_t>(segment) >= a.segments.size()) {
-      wrong(fmt::format("segment {} does not exist; there are {}", segment, a.segments.size()));
+      add_finding(fmt::format("segment {} does not exist; there are {}", segment, a.segments.size()));
     } else {
-      used[static_cast<std::size_t>(segment)] = true;
-      const std::uint64_t have = a.segments[static_cast<std::size_t>(segment)].size;
-      if (have != size) wrong(fmt::format("it has {} bytes, but its segment has {}", size, have));
+      is_used[static_cast<std::size_t>(segment)] = true;
+      const std::uint64_t segment_size = a.segments[static_cast<std::size_t>(segment)].size;
+      if (segment_size != size) add_finding(fmt::format("it has {} bytes, but its segment has {}", size, segment_size));
     }
   }
   std::uint64_t decoded = 0;
   for (std::size_t i = 0; i < a.segments.size(); ++i) {
     const SegmentInfo& s = a.segments[i];
-    if (!used[i]) findings.add("segments.unused", s.table_offset, fmt::format("segment {}", i), "no storage uses it");
+    if (!is_used[i])
+      findings.add("segments.unused", s.table_offset, fmt::format("segment {}", i), "no storage uses it");
     if (s.compressed && __builtin_add_overflow(decoded, s.size, &decoded)) decoded = ~std::uint64_t{0};
   }
   const std::uint64_t limit = a.file->bytes().size() * kMaxExpansion + kFreeExpansion;
@@ -78,40 +79,41 @@ void note_booleans(ReadArchive& a) {
       end += size == 0 ? 0 : static_cast<std::uint64_t>(size - 1) * static_cast<std::uint64_t>(s.strides[i]);
     }
     const bool empty = std::ranges::any_of(s.type.shape, [](Dim d) { return d.is(0); });
-    auto& parts = a.segments[static_cast<std::size_t>(segment)].booleans;
-    const std::pair<std::uint64_t, std::uint64_t> part(s.offset, end);
-    if (!empty && (parts.empty() || parts.back() != part)) parts.push_back(part);
+    auto& boolean_ranges = a.segments[static_cast<std::size_t>(segment)].booleans;
+    const std::pair<std::uint64_t, std::uint64_t> boolean_range(s.offset, end);
+    if (!empty && (boolean_ranges.empty() || boolean_ranges.back() != boolean_range))
+      boolean_ranges.push_back(boolean_range);
   }
   for (SegmentInfo& s : a.segments) {
     std::ranges::sort(s.booleans);
-    std::size_t kept = 0;
-    for (const auto& part : s.booleans) {
-      if (kept > 0 && part.first <= s.booleans[kept - 1].second) {
-        s.booleans[kept - 1].second = std::max(s.booleans[kept - 1].second, part.second);
+    std::size_t merged_count = 0;
+    for (const auto& boolean_range : s.booleans) {
+      if (merged_count > 0 && boolean_range.first <= s.booleans[merged_count - 1].second) {
+        s.booleans[merged_count - 1].second = std::max(s.booleans[merged_count - 1].second, boolean_range.second);
       } else {
-        s.booleans[kept++] = part;
+        s.booleans[merged_count++] = boolean_range;
       }
     }
-    s.booleans.resize(kept);
+    s.booleans.resize(merged_count);
   }
 }
 
 /// Stops at features of newer versions, because the tables behind them may have another meaning. This version has none.
-void check_features(IndexReader& in) {
-  const auto* names = in.root()->features();
-  const std::size_t n = in.count(names);
+void check_features(IndexReader& reader) {
+  const auto* names = reader.root()->features();
+  const std::size_t n = reader.count(names);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::string name = in.name(names->Get(static_cast<flatbuffers::uoffset_t>(i)), names);
-    in.findings().add("index.features", in.offset_of(names), fmt::format("feature {}", i),
-                      fmt::format("the archive needs '{}', which this version of Tern does not have; use a newer "
-                                  "version, or export the program again with this one",
-                                  name),
-                      ErrorCode::unsupported);
+    const std::string name = reader.name(names->Get(static_cast<flatbuffers::uoffset_t>(i)), names);
+    reader.findings().add("index.features", reader.offset_of(names), fmt::format("feature {}", i),
+                          fmt::format("the archive needs '{}', which this version of Tern does not have; use a newer "
+                                      "version, or export the program again with this one",
+                                      name),
+                          ErrorCode::unsupported);
   }
   if (n > 0) throw IndexReader::Stop();
 }
 
-void read(ReadArchive& a, Findings& findings) {
+void read_index(ReadArchive& a, Findings& findings) {
   const ArchiveContainer container = read_container(a.file->bytes(), findings);
   a.prologue = container.prologue;
   if (container.index.empty()) {
@@ -120,26 +122,26 @@ void read(ReadArchive& a, Findings& findings) {
     }
     return;
   }
-  IndexReader in(container.index, a.prologue.index_offset, findings);
-  if (in.root() == nullptr) return;
-  const IndexOffsets offsets(in);
+  IndexReader reader(container.index, a.prologue.index_offset, findings);
+  if (reader.root() == nullptr) return;
+  const IndexOffsets offsets(reader);
   a.program = std::make_shared<Program>();
   const std::size_t broken = findings.broken();  // continues after a wrong hash to find further errors
   try {
-    in.read_texts();
-    check_features(in);
-    a.segments = read_segments(in);
-    read_expressions(in, a.program->pool);
-    in.set_expressions(&a.program->pool.nodes());
-    in.read_types();
-    a.segment_of = read_storages(in, *a.program);
-    read_states(in, *a.program);
-    read_packings(in, *a.program);
-    read_kernels(in, *a.program);
-    read_files(in, *a.program);
-    read_origins(in, *a.program);
-    read_functions(in, *a.program);
-    read_tunings(in, *a.program);
+    reader.read_texts();
+    check_features(reader);
+    a.segments = read_segments(reader);
+    read_expressions(reader, a.program->pool);
+    reader.set_expressions(&a.program->pool.nodes());
+    reader.read_types();
+    a.segment_of = read_storages(reader, *a.program);
+    read_states(reader, *a.program);
+    read_packings(reader, *a.program);
+    read_kernels(reader, *a.program);
+    read_files(reader, *a.program);
+    read_origins(reader, *a.program);
+    read_functions(reader, *a.program);
+    read_tunings(reader, *a.program);
   } catch (const IndexReader::Stop&) {
     a.program.reset();
     return;
@@ -160,7 +162,7 @@ ReadArchive read_archive(std::shared_ptr<const FileBytes> file, Findings& findin
   ReadArchive a;
   a.file = std::move(file);
   try {
-    read(a, findings);
+    read_index(a, findings);
   } catch (const Findings::Full&) {
     if (a.stage == ReadStage::container) a.program.reset();
   }
@@ -189,17 +191,17 @@ void check_segments(const ReadArchive& a, Findings& findings) {
   for (std::size_t i = 0; i < a.segments.size(); ++i) {
     const SegmentInfo& s = a.segments[i];
     if (s.offset > file.size() || s.stored_size > file.size() - s.offset) continue;  // reported already
-    const auto stored = stored_bytes(file, s);
-    const auto wrong = [&](const char* rule, std::string message) {
+    const auto segment_bytes = stored_bytes(file, s);
+    const auto add_finding = [&](const char* rule, std::string message) {
       findings.add(rule, s.offset, fmt::format("segment {} {}", i, names[i]), std::move(message));
     };
-    if (!(segment_hash(stored) == s.hash)) {
-      wrong("segments.hash", "its hash is wrong: it was changed or damaged");
+    if (!(segment_hash(segment_bytes) == s.hash)) {
+      add_finding("segments.hash", "its hash is wrong: it was changed or damaged");
     } else if (a.stage == ReadStage::program) {
-      const std::string message = s.compressed ? check_frames(stored, s) : boolean_problem(s, stored);
-      if (!message.empty()) wrong(message.starts_with("byte") ? "segments.boolean" : "segments.frames", message);
+      const std::string message = s.compressed ? check_frames(segment_bytes, s) : boolean_problem(s, segment_bytes);
+      if (!message.empty()) add_finding(message.starts_with("byte") ? "segments.boolean" : "segments.frames", message);
     }
-    a.file->release(stored);
+    a.file->release(segment_bytes);
   }
   if (a.stage != ReadStage::program) return;
   check_modules(a, findings);

@@ -11,34 +11,35 @@
 
 namespace tern {
 
-void read_files(IndexReader& in, Program& program) {
-  const auto* rows = in.root()->files();
-  const std::size_t n = in.count(rows);
+void read_files(IndexReader& reader, Program& program) {
+  const auto* rows = reader.root()->files();
+  const std::size_t n = reader.count(rows);
   if (n > kMaxFiles) {
-    in.findings().add("files.count", in.offset_of(rows), "files",
-                      fmt::format("there are {}; at most {} are allowed", n, kMaxFiles));
+    reader.findings().add("files.count", reader.offset_of(rows), "files",
+                          fmt::format("there are {}; at most {} are allowed", n, kMaxFiles));
     throw IndexReader::Stop();
   }
   for (std::size_t i = 0; i < n; ++i) {
     const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
-    AttachedFile f{in.name(row->name(), row), row->storage()};
-    const auto wrong = [&](const char* rule, std::string message) {
-      in.findings().add(rule, in.offset_of(row), fmt::format("file {}", i), std::move(message));
+    AttachedFile f{reader.name(row->name(), row), row->storage()};
+    const auto add_finding = [&](const char* rule, std::string message) {
+      reader.findings().add(rule, reader.offset_of(row), fmt::format("file {}", i), std::move(message));
     };
     if (!is_file_name(f.name)) {
-      wrong("files.name",
-            fmt::format("its name must have 1 to {} letters, digits, '.', '_' and '-', and begin without '.'",
-                        kMaxFileName));
+      add_finding("files.name",
+                  fmt::format("its name must have 1 to {} letters, digits, '.', '_' and '-', and begin without '.'",
+                              kMaxFileName));
       continue;
     }
-    if (find_file(program, f.name) != nullptr) wrong("files.once", fmt::format("an earlier file is '{}', too", f.name));
+    if (find_file(program, f.name) != nullptr)
+      add_finding("files.once", fmt::format("an earlier file is '{}', too", f.name));
     if (f.storage >= program.storages.size()) {
-      wrong("files.storage",
-            fmt::format("storage {} does not exist; there are {}", f.storage, program.storages.size()));
+      add_finding("files.storage",
+                  fmt::format("storage {} does not exist; there are {}", f.storage, program.storages.size()));
       continue;
     }
     if (const std::uint64_t size = program.storages[f.storage].size; size > kMaxFileSize)
-      wrong("files.storage", fmt::format("it has {} bytes; at most {} are allowed", size, kMaxFileSize));
+      add_finding("files.storage", fmt::format("it has {} bytes; at most {} are allowed", size, kMaxFileSize));
     program.files.push_back(std::move(f));
   }
 }

@@ -20,26 +20,27 @@ bool is_identifier(const std::string& name) {
   return !name.empty() && letter(name[0]) && std::ranges::all_of(name, [&](char c) { return letter(c) || digit(c); });
 }
 
-std::string target_of(IndexReader& in, const archive::Kernel* row) {
+std::string target_of(IndexReader& reader, const archive::Kernel* row) {
   if (row->target_kind() == kSpirvTarget) return "xpu:spirv";
-  return row->target_kind() == kNamedTarget ? in.name(row->target(), row)
+  return row->target_kind() == kNamedTarget ? reader.name(row->target(), row)
                                             : fmt::format("target kind {}", row->target_kind());
 }
 
 }  // namespace
 
-void read_kernels(IndexReader& in, Program& program) {
-  const auto* rows = in.root()->kernels();
-  const std::size_t n = in.count(rows);
-  in.expand(n * sizeof(DeviceKernel));
+void read_kernels(IndexReader& reader, Program& program) {
+  const auto* rows = reader.root()->kernels();
+  const std::size_t n = reader.count(rows);
+  reader.expand(n * sizeof(DeviceKernel));
   program.kernels.reserve(n);
   std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> seen;
   for (std::size_t i = 0; i < n; ++i) {
     const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
     const auto wrong = [&](const char* rule, std::string message) {
-      in.findings().add(rule, in.offset_of(row), fmt::format("kernel {}", i), std::move(message));
+      reader.findings().add(rule, reader.offset_of(row), fmt::format("kernel {}", i), std::move(message));
     };
-    DeviceKernel k{in.name(row->name(), row), target_of(in, row), row->text_low(), row->text_high(), row->storage()};
+    DeviceKernel k{reader.name(row->name(), row), target_of(reader, row), row->text_low(), row->text_high(),
+                   row->storage()};
     if (!is_identifier(k.name)) wrong("kernels.name", "its name must consist of letters, digits and _");
     if (row->target_kind() == kNamedTarget && !is_kernel_target(k.target))
       wrong("kernels.target", "its target must have a form such as cuda:sm_90");

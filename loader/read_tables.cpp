@@ -4,36 +4,36 @@
 #include "loader/index_reader.h"
 
 namespace tern {
-void read_expressions(IndexReader& in, ExprPool& pool) {
-  const archive::Index& root = *in.root();
-  Findings& findings = in.findings();
+void read_expressions(IndexReader& reader, ExprPool& pool) {
+  const archive::Index& root = *reader.root();
+  Findings& findings = reader.findings();
   std::vector<Symbol> symbols;
-  const std::size_t symbol_count = in.count(root.symbols());
+  const std::size_t symbol_count = reader.count(root.symbols());
   symbols.reserve(symbol_count);
   for (std::size_t i = 0; i < symbol_count; ++i) {
     const auto* row = root.symbols()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    symbols.push_back({in.name(row->name(), row), row->min(), row->max()});
+    symbols.push_back({reader.name(row->name(), row), row->min(), row->max()});
     Symbol& s = symbols.back();
     if (s.name.size() > kMaxSymbolName) {
-      findings.add("texts.length", in.offset_of(row), fmt::format("symbol {}", i),
+      findings.add("texts.length", reader.offset_of(row), fmt::format("symbol {}", i),
                    fmt::format("its name has {} bytes; at most {} are allowed", s.name.size(), kMaxSymbolName));
       s.name.resize(1);
     }
     if (s.min > s.max || s.min == kUndefined) {
-      findings.add("symbols.range", in.offset_of(row), fmt::format("symbol '{}'", s.name),
+      findings.add("symbols.range", reader.offset_of(row), fmt::format("symbol '{}'", s.name),
                    fmt::format("its range {} to {} is invalid", s.min, s.max));
       s.min = 0, s.max = kNoBound;
     }
   }
   std::vector<ExprNode> nodes;
-  const std::size_t count = in.count(root.expressions());
+  const std::size_t count = reader.count(root.expressions());
   nodes.reserve(count);
   std::vector<std::uint32_t> depths(count, 1);
   for (std::size_t i = 0; i < count; ++i) {
     const archive::Expression& row = *root.expressions()->Get(static_cast<flatbuffers::uoffset_t>(i));
     ExprNode n{static_cast<ExprOp>(row.op()), row.a(), row.b(), row.c(), row.value()};
     const auto wrong = [&](const char* rule, std::string message, ErrorCode code = ErrorCode::bad_file) {
-      findings.add(rule, in.offset_of(&row), fmt::format("expression {}", i), std::move(message), code);
+      findings.add(rule, reader.offset_of(&row), fmt::format("expression {}", i), std::move(message), code);
       n = {};
     };
     if (row.op() >= kExprOpCount) {
@@ -61,9 +61,9 @@ void read_expressions(IndexReader& in, ExprPool& pool) {
   pool.assign(std::move(nodes), std::move(symbols));
 }
 
-std::vector<SegmentInfo> read_segments(IndexReader& in) {
-  const auto* rows = in.root()->segments();
-  std::vector<SegmentInfo> segments(in.count(rows));
+std::vector<SegmentInfo> read_segments(IndexReader& reader) {
+  const auto* rows = reader.root()->segments();
+  std::vector<SegmentInfo> segments(reader.count(rows));
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
     SegmentInfo& s = segments[i];
@@ -76,11 +76,11 @@ std::vector<SegmentInfo> read_segments(IndexReader& in) {
          {row->hash_low(), row->hash_high()},
          row->frame_size(),
          {},
-         in.offset_of(row)};
-    const std::size_t frames = in.count(row->frames());
+         reader.offset_of(row)};
+    const std::size_t frames = reader.count(row->frames());
     if (frames > 0) s.frames.assign(row->frames()->begin(), row->frames()->end());
     const auto wrong = [&](const char* rule, std::string message, ErrorCode code = ErrorCode::bad_file) {
-      in.findings().add(rule, s.table_offset, fmt::format("segment {}", i), std::move(message), code);
+      reader.findings().add(rule, s.table_offset, fmt::format("segment {}", i), std::move(message), code);
     };
     if (!s.known_codec) {
       wrong("segments.codec", fmt::format("codec {} is not known to this version", static_cast<int>(row->codec())),
@@ -113,10 +113,10 @@ std::vector<SegmentInfo> read_segments(IndexReader& in) {
   return segments;
 }
 
-std::vector<std::int32_t> read_storages(IndexReader& in, Program& program) {
-  const auto* rows = in.root()->storages();
+std::vector<std::int32_t> read_storages(IndexReader& reader, Program& program) {
+  const auto* rows = reader.root()->storages();
   std::vector<std::int32_t> segments;
-  const std::size_t n = in.count(rows);
+  const std::size_t n = reader.count(rows);
   segments.reserve(n);
   program.storages.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -127,67 +127,68 @@ std::vector<std::int32_t> read_storages(IndexReader& in, Program& program) {
   return segments;
 }
 
-void read_states(IndexReader& in, Program& program) {
-  const auto* rows = in.root()->states();
-  const std::size_t n = in.count(rows);
-  in.expand(n * sizeof(State));
+void read_states(IndexReader& reader, Program& program) {
+  const auto* rows = reader.root()->states();
+  const std::size_t n = reader.count(rows);
+  reader.expand(n * sizeof(State));
   program.states.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
     State s;
-    s.name = in.name(row->name(), row);
+    s.name = reader.name(row->name(), row);
     s.kind = static_cast<State::Kind>(row->kind());
-    s.type = in.type(row->type(), row);
+    s.type = reader.type(row->type(), row);
     s.storage = row->storage();
-    if (in.count(row->strides()) > 0) s.strides.assign(row->strides()->begin(), row->strides()->end());
+    if (reader.count(row->strides()) > 0) s.strides.assign(row->strides()->begin(), row->strides()->end());
     s.offset = row->offset();
     s.is_mutable = row->is_mutable();
     s.persistent = row->persistent();
     s.tied = row->tied();
     if (row->kind() > archive::StateKind::constant) {
-      in.findings().add("states.kind", in.offset_of(row), fmt::format("state '{}'", s.name),
-                        fmt::format("kind {} is not known to this version", static_cast<int>(row->kind())),
-                        ErrorCode::unsupported);
+      reader.findings().add("states.kind", reader.offset_of(row), fmt::format("state '{}'", s.name),
+                            fmt::format("kind {} is not known to this version", static_cast<int>(row->kind())),
+                            ErrorCode::unsupported);
       s.kind = State::Kind::constant;
     }
     program.states.push_back(std::move(s));
   }
 }
 
-void read_packings(IndexReader& in, Program& program) {
-  const auto* rows = in.root()->packings();
-  const std::size_t n = in.count(rows);
-  in.expand(n * sizeof(Packing));
+void read_packings(IndexReader& reader, Program& program) {
+  const auto* rows = reader.root()->packings();
+  const std::size_t n = reader.count(rows);
+  reader.expand(n * sizeof(Packing));
   program.packings.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
     const std::size_t storages = program.storages.size();
     if (row->storage() >= storages || row->packed() >= storages || row->storage() == row->packed()) {
-      in.findings().add("packings.storage", in.offset_of(row), fmt::format("packing {}", i),
-                        fmt::format("storages {} and {} must be different and among the {} that exist", row->storage(),
-                                    row->packed(), storages));
+      reader.findings().add("packings.storage", reader.offset_of(row), fmt::format("packing {}", i),
+                            fmt::format("storages {} and {} must be different and among the {} that exist",
+                                        row->storage(), row->packed(), storages));
       continue;
     }
-    program.packings.push_back({row->storage(), in.text(row->key(), row), row->packed()});
+    program.packings.push_back({row->storage(), reader.text(row->key(), row), row->packed()});
   }
 }
 
-void read_origins(IndexReader& in, Program& program) {
-  const auto* rows = in.root()->origins();
-  const std::size_t n = in.count(rows);
-  in.expand(n * sizeof(Origin));
+void read_origins(IndexReader& reader, Program& program) {
+  const auto* rows = reader.root()->origins();
+  const std::size_t n = reader.count(rows);
+  reader.expand(n * sizeof(Origin));
   program.origins.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     const archive::Origin& row = *rows->Get(static_cast<flatbuffers::uoffset_t>(i));
-    program.origins.push_back({in.name(row.op(), &row), in.name(row.module_(), &row), in.name(row.source(), &row)});
+    program.origins.push_back(
+        {reader.name(row.op(), &row), reader.name(row.module_(), &row), reader.name(row.source(), &row)});
   }
-  const auto* pairs = in.root()->metadata();
-  const std::size_t m = in.count(pairs);
-  in.expand(m * sizeof(program.metadata[0]));
+  const auto* pairs = reader.root()->metadata();
+  const std::size_t m = reader.count(pairs);
+  reader.expand(m * sizeof(program.metadata[0]));
   program.metadata.reserve(m);
   for (std::size_t i = 0; i < m; ++i) {
     const archive::Metadata& row = *pairs->Get(static_cast<flatbuffers::uoffset_t>(i));
-    program.metadata.emplace_back(in.name(row.key(), &row), in.text(row.value(), &row));
+    program.metadata.emplace_back(reader.name(row.key(), &row), reader.text(row.value(), &row));
   }
 }
 

@@ -59,8 +59,8 @@ void SegmentSource::prepare(std::size_t segment) {
   slot.bytes = stored;
   if (info.compressed) {
     MemoryPages decoded(info.size);
-    const std::string wrong = decode_frames(stored, info, decoded.bytes());
-    if (!wrong.empty()) damaged(segment, wrong);
+    const std::string problem = decode_frames(stored, info, decoded.bytes());
+    if (!problem.empty()) damaged(segment, problem);
     file_->release(stored);
     slot.decoded = std::move(decoded);
     slot.bytes = slot.decoded.bytes();
@@ -71,7 +71,7 @@ void SegmentSource::prepare(std::size_t segment) {
     slot.bytes = slot.decoded.bytes();
   }
   if (verify_ == Verify::first_use) {
-    if (const std::string wrong = boolean_problem(info, slot.bytes); !wrong.empty()) damaged(segment, wrong);
+    if (const std::string problem = boolean_problem(info, slot.bytes); !problem.empty()) damaged(segment, problem);
   }
   slot.is_ready.store(true, std::memory_order_release);
 }

@@ -17,11 +17,11 @@ constexpr std::array<std::string_view, 5> kKinds = {"none", "tensors", "integers
 
 /// Splits off the characters up to `end` from `text`, together with `end`.
 std::string_view consume_until(std::string_view& text, char end) {
-  const std::size_t at = text.find(end);
-  if (at == std::string_view::npos) bad("a line ends too soon");
-  const std::string_view part = text.substr(0, at);
-  text.remove_prefix(at + 1);
-  return part;
+  const std::size_t line_end = text.find(end);
+  if (line_end == std::string_view::npos) bad("a line ends too soon");
+  const std::string_view field = text.substr(0, line_end);
+  text.remove_prefix(line_end + 1);
+  return field;
 }
 
 CustomArgument read_line(std::string_view& text) {
@@ -66,10 +66,11 @@ std::vector<CustomArgument> custom_arguments(const Node& node) {
     counts[static_cast<std::size_t>(arguments.back().kind)] += static_cast<std::size_t>(arguments.back().count);
   }
   text.remove_prefix(1);
-  const std::array<std::size_t, kKinds.size()> there = {0, node.inputs.size(), length_of(node, AttrKey::value),
-                                                        length_of(node, AttrKey::hyper), text.size()};
+  const std::array<std::size_t, kKinds.size()> given_counts = {0, node.inputs.size(), length_of(node, AttrKey::value),
+                                                               length_of(node, AttrKey::hyper), text.size()};
   for (std::size_t k = 0; k < kKinds.size(); ++k) {
-    if (counts[k] != there[k]) bad(fmt::format("{} {} are named, but {} are given", counts[k], kKinds[k], there[k]));
+    if (counts[k] != given_counts[k])
+      bad(fmt::format("{} {} are named, but {} are given", counts[k], kKinds[k], given_counts[k]));
   }
   for (CustomArgument& a : arguments) {
     if (a.kind != CustomArgument::Kind::text) continue;

@@ -29,8 +29,9 @@ DefUse::DefUse(const Function& f)
 
 bool DefUse::is_read_by_nodes(ValueId v, std::size_t count) const {
   std::size_t nodes = 0;
-  const std::span<const ValueReader> all = readers(v);
-  for (std::size_t i = 0; i < all.size(); ++i) nodes += i == 0 || all[i].node != all[i - 1].node ? 1 : 0;
+  const std::span<const ValueReader> value_readers = readers(v);
+  for (std::size_t i = 0; i < value_readers.size(); ++i)
+    nodes += i == 0 || value_readers[i].node != value_readers[i - 1].node ? 1 : 0;
   return nodes == count && result_count(v) == 0;
 }
 

@@ -305,29 +305,29 @@ bool ExprPool::divide(const Linear& l, Dim divisor, Linear* quotient, Linear* re
   }
   if (constant_divisor == 0) return false;
   // c = q * divisor, if the divisor divides c and q fits 64 bits.
-  const auto divides = [constant_divisor](std::int64_t c, std::int64_t* q) {
+  const auto divides_exactly = [constant_divisor](std::int64_t c, std::int64_t* q) {
     std::int64_t r = 0;
     return apply(ExprOp::mod, c, constant_divisor, 0, &r) && r == 0 &&
            apply(ExprOp::floordiv, c, constant_divisor, 0, q);
   };
-  bool any = false;
-  if (!symbols.empty() || !divides(l.constant, &quotient->constant)) remainder->constant = l.constant;
+  bool has_constant_factor = false;
+  if (!symbols.empty() || !divides_exactly(l.constant, &quotient->constant)) remainder->constant = l.constant;
   for (auto [node, coefficient] : l.terms) {
     std::vector<std::uint32_t> factors;
     factors_of(node, factors);
     charge_work(factors.size() * symbols.size());
     std::int64_t q = 0;
-    bool whole = divides(coefficient, &q);
+    bool is_divisible = divides_exactly(coefficient, &q);
     for (std::uint32_t s : symbols) {
       auto it = std::find(factors.begin(), factors.end(), s);
-      whole = whole && it != factors.end();
+      is_divisible = is_divisible && it != factors.end();
       if (it != factors.end()) factors.erase(it);
     }
-    if (!whole) {
+    if (!is_divisible) {
       remainder->terms.emplace_back(node, coefficient);
       continue;
     }
-    any = true;
+    has_constant_factor = true;
     const Dim p = product_of(std::move(factors));
     if (!p.is_const()) {
       quotient->terms.emplace_back(p.index(), q);
@@ -336,7 +336,7 @@ bool ExprPool::divide(const Linear& l, Dim divisor, Linear* quotient, Linear* re
     }
   }
   if (!quotient->tidy() || !remainder->tidy()) shape_overflow("//");
-  return any;
+  return has_constant_factor;
 }
 
 Dim ExprPool::leaf(ExprOp op, Dim a, Dim b, Dim c) {

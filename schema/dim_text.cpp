@@ -17,9 +17,9 @@ std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
   const ExprNode& n = nodes_[node];
   auto operand_text = [&](std::uint32_t i) { return text_of(i, budget); };
   auto wrapped = [&](std::uint32_t i) {
-    const bool plain =
+    const bool is_atomic =
         nodes_[i].op == ExprOp::constant || nodes_[i].op == ExprOp::symbol || nodes_[i].op == ExprOp::mul;
-    return plain ? operand_text(i) : "(" + operand_text(i) + ")";
+    return is_atomic ? operand_text(i) : "(" + operand_text(i) + ")";
   };
   // Operand of an operation on doubles: constants hold the bits of a double.
   auto real = [&](std::uint32_t i) {

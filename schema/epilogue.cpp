@@ -51,18 +51,19 @@ std::vector<TensorType> infer_without_expression(const Program& program, ExprPoo
 
 std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& pool, const Node& node,
                                             const std::vector<const TensorType*>& inputs) {
-  const auto own = static_cast<std::ptrdiff_t>(std::min(inputs.size(), kEpilogueOperands));
+  const auto own_operands = static_cast<std::ptrdiff_t>(std::min(inputs.size(), kEpilogueOperands));
   const std::vector<TensorType> result =
-      infer_without_expression(program, pool, node, {inputs.begin(), inputs.begin() + own});
+      infer_without_expression(program, pool, node, {inputs.begin(), inputs.begin() + own_operands});
   Node tail;
   tail.op = Op::pointwise;
   tail.expr = node.expr;
   std::vector<const TensorType*> operands{&result.at(0)};
-  operands.insert(operands.end(), inputs.begin() + own, inputs.end());
+  operands.insert(operands.end(), inputs.begin() + own_operands, inputs.end());
   std::vector<TensorType> types = infer(program, pool, tail, operands);
-  const DType made = types.at(0).dtype;
-  const bool fits = made == DType::f32 || (is_byte_integer(made) && multiplies_bytes(*inputs.at(0), *inputs.at(1)));
-  if (!takes_epilogue(node.op) || result[0].dtype != DType::f32 || !fits)
+  const DType product_dtype = types.at(0).dtype;
+  const bool has_epilogue_dtype =
+      product_dtype == DType::f32 || (is_byte_integer(product_dtype) && multiplies_bytes(*inputs.at(0), *inputs.at(1)));
+  if (!takes_epilogue(node.op) || result[0].dtype != DType::f32 || !has_epilogue_dtype)
     fail(ErrorCode::internal, "an expression was fused into an op whose result it cannot replace");
   // Sizes declared equal by the program may differ in a run.
   if (types.at(0).shape != result[0].shape)
@@ -74,8 +75,9 @@ std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& po
 
 std::vector<TensorType> infer_with_score_function(const Program& program, ExprPool& pool, const Node& node,
                                                   const std::vector<const TensorType*>& inputs) {
-  const auto own = static_cast<std::ptrdiff_t>(std::min(inputs.size(), kAttentionOperands));
-  std::vector<TensorType> types = infer_without_expression(program, pool, node, {inputs.begin(), inputs.begin() + own});
+  const auto own_operands = static_cast<std::ptrdiff_t>(std::min(inputs.size(), kAttentionOperands));
+  std::vector<TensorType> types =
+      infer_without_expression(program, pool, node, {inputs.begin(), inputs.begin() + own_operands});
   TensorType scores{DType::f32, types.at(0).shape}, sums = scores;
   scores.shape.back() = inputs[1]->shape[inputs[1]->shape.size() - 2];
   sums.shape.pop_back();
@@ -83,13 +85,13 @@ std::vector<TensorType> infer_with_score_function(const Program& program, ExprPo
   function.op = Op::pointwise;
   function.expr = node.expr;
   std::vector<const TensorType*> operands{&scores};
-  operands.insert(operands.end(), inputs.begin() + own, inputs.end());
-  const std::vector<TensorType> made = infer(program, pool, function, operands);
-  if (types[0].dtype == DType::f64 || made.at(0).dtype != DType::f32)
+  operands.insert(operands.end(), inputs.begin() + own_operands, inputs.end());
+  const std::vector<TensorType> program_types = infer(program, pool, function, operands);
+  if (types[0].dtype == DType::f64 || program_types.at(0).dtype != DType::f32)
     fail(ErrorCode::internal, "a score function was fused into attention whose scores it cannot replace");
-  if (made[0].shape != scores.shape)
-    fail(ErrorCode::runtime,
-         fmt::format("the scores are {}, but their function gives {}", text_of(scores, pool), text_of(made[0], pool)));
+  if (program_types[0].shape != scores.shape)
+    fail(ErrorCode::runtime, fmt::format("the scores are {}, but their function gives {}", text_of(scores, pool),
+                                         text_of(program_types[0], pool)));
   types.insert(types.end(), 2, sums);
   return types;
 }

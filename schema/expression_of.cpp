@@ -11,19 +11,19 @@ Instruction renumbered(Instruction i, std::span<const std::uint16_t> number) {
 }
 
 PointwiseExpr expression_of(const std::vector<Instruction>& code, std::size_t result) {
-  std::vector<bool> needed(result + 1);
-  needed[result] = true;
+  std::vector<bool> is_needed(result + 1);
+  is_needed[result] = true;
   for (std::size_t k = result + 1; k-- > 0;) {
-    if (!needed[k]) continue;
+    if (!is_needed[k]) continue;
     const int operands = scalar_info(code[k].op).operands;
-    if (operands > 0) needed[code[k].a] = true;
-    if (operands > 1) needed[code[k].b] = true;
-    if (operands > 2) needed[code[k].c] = true;
+    if (operands > 0) is_needed[code[k].a] = true;
+    if (operands > 1) is_needed[code[k].b] = true;
+    if (operands > 2) is_needed[code[k].c] = true;
   }
   PointwiseExpr expr;
   std::vector<std::uint16_t> number(result + 1);
   for (std::size_t k = 0; k <= result; ++k) {
-    if (!needed[k]) continue;
+    if (!is_needed[k]) continue;
     number[k] = static_cast<std::uint16_t>(expr.code.size());
     expr.code.push_back(renumbered(code[k], number));
   }

@@ -21,11 +21,11 @@ const TensorType& Inference::in(std::size_t i) const {
 
 void Inference::fail(const std::string& message) const {
   std::string types;
-  constexpr std::size_t kShown = 8;  // limit, because a hostile node may have many operands with long sizes
-  for (std::size_t i = 0; i < inputs_.size() && i < kShown; ++i) {
+  constexpr std::size_t kMaxShownOperands = 8;  // limit, because a hostile node may have many operands with long sizes
+  for (std::size_t i = 0; i < inputs_.size() && i < kMaxShownOperands; ++i) {
     types += (i == 0 ? "" : ", ") + (inputs_[i] == nullptr ? "-" : text_of(*inputs_[i], pool));
   }
-  if (inputs_.size() > kShown) types += ", ...";
+  if (inputs_.size() > kMaxShownOperands) types += ", ...";
   tern::fail(ErrorCode::bad_file, fmt::format("{}({}): {}", op_name(node.op), types, message));
 }
 
@@ -74,12 +74,12 @@ void Inference::require_equal(Dim a, Dim b, const char* subject) const {
 }
 
 Dims Inference::broadcast(const Dims& a, const Dims& b) const {
-  const Dims& longer = a.size() >= b.size() ? a : b;
+  const Dims& longer_shape = a.size() >= b.size() ? a : b;
   const Dims& shorter = a.size() >= b.size() ? b : a;
-  Dims result = longer;
-  const std::size_t skip = longer.size() - shorter.size();
+  Dims result = longer_shape;
+  const std::size_t skip = longer_shape.size() - shorter.size();
   for (std::size_t i = 0; i < shorter.size(); ++i) {
-    const Dim x = longer[skip + i], y = shorter[i];
+    const Dim x = longer_shape[skip + i], y = shorter[i];
     if (x == y || y.is(1)) continue;
     if (x.is(1)) {
       result[skip + i] = y;

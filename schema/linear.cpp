@@ -36,11 +36,11 @@ Interval mul_bounds(Interval a, Interval b) {
   return {saturate(*std::min_element(p, p + 4)), saturate(*std::max_element(p, p + 4))};
 }
 
-bool LinearSum::append(const LinearSum& other, std::int64_t factor) {
+bool LinearSum::append(const LinearSum& addend, std::int64_t factor) {
   std::int64_t c = 0;
-  if (__builtin_mul_overflow(other.constant, factor, &c) || __builtin_add_overflow(constant, c, &constant))
+  if (__builtin_mul_overflow(addend.constant, factor, &c) || __builtin_add_overflow(constant, c, &constant))
     return false;
-  for (auto [node, coefficient] : other.terms) {
+  for (auto [node, coefficient] : addend.terms) {
     if (__builtin_mul_overflow(coefficient, factor, &c)) return false;
     terms.emplace_back(node, c);
   }
@@ -49,15 +49,15 @@ bool LinearSum::append(const LinearSum& other, std::int64_t factor) {
 
 bool LinearSum::tidy() {
   if (!std::is_sorted(terms.begin(), terms.end(), precedes)) std::sort(terms.begin(), terms.end(), precedes);
-  std::size_t kept = 0;
+  std::size_t kept_count = 0;
   for (std::size_t i = 0; i < terms.size();) {
     Term t = terms[i];
     for (++i; i < terms.size() && terms[i].first == t.first; ++i) {
       if (__builtin_add_overflow(t.second, terms[i].second, &t.second)) return false;
     }
-    if (t.second != 0) terms[kept++] = t;
+    if (t.second != 0) terms[kept_count++] = t;
   }
-  terms.resize(kept);
+  terms.resize(kept_count);
   return true;
 }
 
@@ -69,10 +69,10 @@ LinearSum linear_sum(const ExprPool& pool, Dim d) {
   }
   const std::vector<ExprNode>& nodes = pool.nodes();
   // A sum is a left-leaning chain of adds with terms as right operands. A sum as right operand counts as a single term.
-  std::uint32_t at = d.index();
-  for (bool more = true; more; at = nodes[at].a) {
-    more = nodes[at].op == ExprOp::add && l.terms.size() < kMaxTerms;
-    const std::uint32_t term = more ? nodes[at].b : at;
+  std::uint32_t sum_node = d.index();
+  for (bool has_more = true; has_more; sum_node = nodes[sum_node].a) {
+    has_more = nodes[sum_node].op == ExprOp::add && l.terms.size() < kMaxTerms;
+    const std::uint32_t term = has_more ? nodes[sum_node].b : sum_node;
     const ExprNode& t = nodes[term];
     if (t.op == ExprOp::constant) {
       if (__builtin_add_overflow(l.constant, t.value, &l.constant)) shape_overflow("+");
@@ -118,11 +118,11 @@ Dim sum(ExprPool& pool, std::span<const Dim> dims) {
   // Builds sums of kMaxTerms terms, and the sum of these sums: depth stays below length.
   Dim total = 0;
   for (std::size_t begin = 0; begin < l.terms.size(); begin += kMaxTerms) {
-    Dim part = 0;
+    Dim monomial_sum = 0;
     for (std::size_t i = begin; i < std::min(begin + kMaxTerms, l.terms.size()); ++i) {
-      part = pool.add(part, pool.mul(l.terms[i].second, Dim::node(l.terms[i].first)));
+      monomial_sum = pool.add(monomial_sum, pool.mul(l.terms[i].second, Dim::node(l.terms[i].first)));
     }
-    total = pool.add(total, part);
+    total = pool.add(total, monomial_sum);
   }
   return pool.add(total, l.constant);
 }

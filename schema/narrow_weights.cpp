@@ -29,9 +29,9 @@ std::uint64_t elements(const TensorType& t) {
 }  // namespace
 
 NarrowWeights::NarrowWeights(const Program& program, const Function& function) : states_(function.values.size(), -1) {
-  for (const FunctionInput& in : function.inputs) {
-    if (in.kind == FunctionInput::Kind::state && in.value != kNoValue && is_narrow(program.states[in.state]))
-      states_[static_cast<std::size_t>(in.value)] = in.state;
+  for (const FunctionInput& input : function.inputs) {
+    if (input.kind == FunctionInput::Kind::state && input.value != kNoValue && is_narrow(program.states[input.state]))
+      states_[static_cast<std::size_t>(input.value)] = input.state;
   }
   for (const Node& n : function.nodes) {
     if (!is_view(n.op) || n.inputs.empty() || n.outputs.empty() || n.outputs[0] == kNoValue) continue;
@@ -50,9 +50,9 @@ int NarrowWeights::widened(const Function& f, const Node& n) const {
   const auto type = [&](ValueId v) -> const TensorType& { return f.values[static_cast<std::size_t>(v)].type; };
   const TensorType& result = type(n.outputs[0]);
   const int i = operand(n);
-  const bool all = i >= 0 && is_floating(result.dtype) && element_size(result.dtype) > 1 &&
-                   elements(result) >= elements(type(n.inputs[static_cast<std::size_t>(i)]));
-  return all ? i : -1;
+  const bool reads_state = i >= 0 && is_floating(result.dtype) && element_size(result.dtype) > 1 &&
+                           elements(result) >= elements(type(n.inputs[static_cast<std::size_t>(i)]));
+  return reads_state ? i : -1;
 }
 
 }  // namespace tern

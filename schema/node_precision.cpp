@@ -28,29 +28,30 @@ bool has_precision(Op op) {
   return op == Op::matmul || op == Op::convolution || op == Op::attention;
 }
 
-std::size_t note_precision(Program& program, Precision precision, const std::vector<std::string>& keep) {
-  std::vector<bool> used(keep.size());
+std::size_t note_precision(Program& program, Precision precision,
+                           const std::vector<std::string>& full_precision_patterns) {
+  std::vector<bool> is_used(full_precision_patterns.size());
   std::size_t count = 0;
   for (Function& f : program.functions) {
     for (Node& n : f.nodes) {
       if (!has_precision(n.op)) continue;
-      bool kept = false;
-      for (std::size_t i = 0; i < keep.size(); ++i) {
-        if (!matches(program, n, keep[i])) continue;
-        kept = true;
-        used[i] = true;
+      bool is_full_precision = false;
+      for (std::size_t i = 0; i < full_precision_patterns.size(); ++i) {
+        if (!matches(program, n, full_precision_patterns[i])) continue;
+        is_full_precision = true;
+        is_used[i] = true;
       }
-      if (!kept && precision == Precision::exported) continue;
-      note_precision(n, kept ? Precision::exported : precision);
-      if (!kept) ++count;
+      if (!is_full_precision && precision == Precision::exported) continue;
+      note_precision(n, is_full_precision ? Precision::exported : precision);
+      if (!is_full_precision) ++count;
     }
   }
-  const auto unused = std::ranges::find(used, false);
-  if (unused != used.end()) {
+  const auto unused = std::ranges::find(is_used, false);
+  if (unused != is_used.end()) {
     fail(ErrorCode::invalid_argument,
          fmt::format("keep: no product, convolution or attention has a module path, ATen operator or op that matches "
                      "'{}'; 'tern inspect --nodes' shows them",
-                     keep[static_cast<std::size_t>(unused - used.begin())]));
+                     full_precision_patterns[static_cast<std::size_t>(unused - is_used.begin())]));
   }
   return count;
 }

@@ -70,11 +70,11 @@ const AttrRecord* find_attribute(Op op, AttrKey key) {
 }
 
 std::vector<std::string_view> trait_names(const OpRecord& record) {
-  constexpr std::string_view kNames[] = {"view", "effect",  "plain",   "foldable",   "data-sized",   "random",
-                                         "host", "control", "offered", "reads-part", "may-be-unread"};
+  constexpr std::string_view kTraitNames[] = {"view", "effect",  "plain",   "foldable",   "data-sized",   "random",
+                                              "host", "control", "offered", "reads-part", "may-be-unread"};
   std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < std::size(kNames); ++i) {
-    if ((record.traits >> i & 1) != 0) names.push_back(kNames[i]);
+  for (std::size_t i = 0; i < std::size(kTraitNames); ++i) {
+    if ((record.traits >> i & 1) != 0) names.push_back(kTraitNames[i]);
   }
   return names;
 }
@@ -100,10 +100,10 @@ Op op_from_name(std::string_view name) {
 }
 
 std::string_view attr_type_name(AttrType type) {
-  constexpr std::string_view kNames[] = {"boolean", "integer", "dim",    "integers", "dims",
-                                         "axis",    "axes",    "number", "numbers",  "dims or numbers",
-                                         "dtype",   "one of",  "text",   "symbols"};
-  return kNames[static_cast<std::size_t>(type)];
+  constexpr std::string_view kAttrTypeNames[] = {"boolean", "integer", "dim",    "integers", "dims",
+                                                 "axis",    "axes",    "number", "numbers",  "dims or numbers",
+                                                 "dtype",   "one of",  "text",   "symbols"};
+  return kAttrTypeNames[static_cast<std::size_t>(type)];
 }
 
 }  // namespace tern

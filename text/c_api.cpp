@@ -202,12 +202,13 @@ tern_status tern_chat_template_render(const tern_chat_template* chat, const char
                                       const tern_chat_options* options, char* text, size_t capacity, size_t* size) {
   return guarded_text([&] {
     need_text(chat, "chat");
-    tern_chat_options given = TERN_CHAT_OPTIONS_INIT;
-    if (options != nullptr) std::memcpy(&given, options, std::min<std::size_t>(options->size, sizeof given));
+    tern_chat_options known_options = TERN_CHAT_OPTIONS_INIT;
+    if (options != nullptr)
+      std::memcpy(&known_options, options, std::min<std::size_t>(options->size, sizeof known_options));
     ChatOptions o;
-    o.add_generation_prompt = given.add_generation_prompt != 0;
-    o.tools = text_or_empty(given.tools);
-    o.variables = text_or_empty(given.variables);
+    o.add_generation_prompt = known_options.add_generation_prompt != 0;
+    o.tools = text_or_empty(known_options.tools);
+    o.variables = text_or_empty(known_options.variables);
     write_out(chat->chat.render(view_of(messages, messages_size, "messages"), o), text, capacity, size);
   });
 }

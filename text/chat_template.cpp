@@ -39,9 +39,10 @@ class ChatTemplateImpl {
     variables["tools"] = options.tools.empty() ? jinja::Value() : jinja::parse_json_value(options.tools, "the tools");
     variables["documents"] = jinja::Value();
     if (!options.variables.empty()) {
-      const jinja::Value more = jinja::parse_json_value(options.variables, "the variables");
-      if (!more.is_dict()) fail(ErrorCode::invalid_argument, "the variables of a chat template must be a JSON object");
-      for (const auto& [name, value] : more.dict().items()) variables[name] = value;
+      const jinja::Value extra_variables = jinja::parse_json_value(options.variables, "the variables");
+      if (!extra_variables.is_dict())
+        fail(ErrorCode::invalid_argument, "the variables of a chat template must be a JSON object");
+      for (const auto& [name, value] : extra_variables.dict().items()) variables[name] = value;
     }
     return jinja::Interpreter(globals).render(body_);
   }
@@ -65,7 +66,8 @@ ChatTemplate from_configuration(text::Configuration configuration, const std::st
   const auto found = configuration.chat_templates.find(name.empty() ? "default" : name);
   if (found == configuration.chat_templates.end()) {
     std::string names;
-    for (const auto& each : configuration.chat_templates) names += (names.empty() ? "" : ", ") + each.first;
+    for (const auto& named_template : configuration.chat_templates)
+      names += (names.empty() ? "" : ", ") + named_template.first;
     fail(ErrorCode::invalid_argument, fmt::format("there is no chat template '{}'; templates: {}",
                                                   name.empty() ? "default" : name, names.empty() ? "none" : names));
   }

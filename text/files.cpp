@@ -25,17 +25,17 @@ bool is_file(const std::string& path) {
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream in(platform::path_of(path), std::ios::binary);
-  if (!in || !is_file(path))
-    fail(ErrorCode::io, fmt::format("cannot read {}: {}", path, in ? "not a file" : std::strerror(errno)));
+  std::ifstream file(platform::path_of(path), std::ios::binary);
+  if (!file || !is_file(path))
+    fail(ErrorCode::io, fmt::format("cannot read {}: {}", path, file ? "not a file" : std::strerror(errno)));
   std::error_code error;
   const std::uintmax_t size = fs::file_size(platform::path_of(path), error);
   if (error) fail(ErrorCode::io, fmt::format("cannot read {}: {}", path, error.message()));
   if (size > kMaxFileBytes)
     fail(ErrorCode::bad_file, fmt::format("{} has {} bytes; files of text have at most {}", path, size, kMaxFileBytes));
   std::string bytes(size, '\0');
-  in.read(bytes.data(), static_cast<std::streamsize>(size));
-  bytes.resize(static_cast<std::size_t>(in.gcount()));
+  file.read(bytes.data(), static_cast<std::streamsize>(size));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
   return bytes;
 }
 

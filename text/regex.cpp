@@ -47,13 +47,14 @@ struct Regex::Code {
                        kMaxPattern));
     const std::string translated = pcre2_pattern(text);
     int error = 0;
-    PCRE2_SIZE at = 0;
+    PCRE2_SIZE error_offset = 0;
     pcre2_compile_context* context = pcre2_compile_context_create(nullptr);
     if (context == nullptr) throw std::bad_alloc();
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     pcre2_set_parens_nest_limit(context, 100);
     code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                         PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &at, context);
+                         PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &error_offset,
+                         context);
     pcre2_compile_context_free(context);
     if (code == nullptr) {
       PCRE2_UCHAR message[256] = {};
@@ -68,10 +69,10 @@ struct Regex::Code {
   ~Code() { pcre2_code_free(code); }
 
   /// Looks for a match from byte `from` on.
-  bool find(Matcher& m, std::string_view text, std::size_t from, std::uint32_t options) const {
-    const auto run = [&](std::uint32_t more) {
-      return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
-                         PCRE2_NO_UTF_CHECK | options | more, m.data, m.context);
+  bool find(Matcher& m, std::string_view text, std::size_t begin, std::uint32_t options) const {
+    const auto run = [&](std::uint32_t extra_options) {
+      return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), begin,
+                         PCRE2_NO_UTF_CHECK | options | extra_options, m.data, m.context);
     };
     int result = run(0);
     if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = run(PCRE2_NO_JIT);
@@ -100,9 +101,10 @@ void Regex::find_all(std::string_view text, std::vector<ByteRange>& matches) con
   matches.clear();
   if (code_ == nullptr) {
     if (literal_.empty()) return;
-    for (std::size_t at = text.find(literal_); at != std::string_view::npos; at = text.find(literal_, at)) {
-      matches.push_back({at, at + literal_.size()});
-      at += literal_.size();
+    for (std::size_t position = text.find(literal_); position != std::string_view::npos;
+         position = text.find(literal_, position)) {
+      matches.push_back({position, position + literal_.size()});
+      position += literal_.size();
     }
     return;
   }
@@ -110,26 +112,26 @@ void Regex::find_all(std::string_view text, std::vector<ByteRange>& matches) con
   const std::uint64_t steps = kMatchSteps + 64 * static_cast<std::uint64_t>(text.size());
   pcre2_set_match_limit(matcher.context, static_cast<std::uint32_t>(std::min<std::uint64_t>(steps, 0xffffffffu)));
   const PCRE2_SIZE* range = pcre2_get_ovector_pointer(matcher.data);
-  for (std::size_t at = 0; at <= text.size();) {
-    if (!code_->find(matcher, text, at, 0)) return;
+  for (std::size_t position = 0; position <= text.size();) {
+    if (!code_->find(matcher, text, position, 0)) return;
     const ByteRange match{range[0], range[1]};
     if (match.end < match.begin) return;  // \K inside a lookahead
     matches.push_back(match);
-    at = match.end;
-    if (match.begin == match.end) at += at < text.size() ? character_at(text, at).size : 1;
+    position = match.end;
+    if (match.begin == match.end) position += position < text.size() ? character_at(text, position).size : 1;
   }
 }
 
 std::string replace_matches(std::string_view text, const std::vector<ByteRange>& matches, std::string_view content) {
-  std::string out;
-  std::size_t at = 0;
+  std::string replaced;
+  std::size_t position = 0;
   for (const ByteRange& m : matches) {
-    out += text.substr(at, m.begin - at);
-    out += content;
-    at = m.end;
+    replaced += text.substr(position, m.begin - position);
+    replaced += content;
+    position = m.end;
   }
-  out += text.substr(at);
-  return out;
+  replaced += text.substr(position);
+  return replaced;
 }
 
 }  // namespace tern::text

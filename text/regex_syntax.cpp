@@ -30,22 +30,22 @@ constexpr PropertyName kProperties[] = {{"Alpha", R"(\p{Alphabetic})"}, {"Alnum"
 
 class Translator {
  public:
-  explicit Translator(std::string_view pattern) : in_(pattern) {}
+  explicit Translator(std::string_view pattern) : pattern_(pattern) {}
 
   std::string translate() {
-    std::string out;
-    while (position_ < in_.size()) {
-      if (in_[position_] == '[') {
-        out += read_class(0);
-      } else if (in_[position_] == '\\') {
+    std::string translated;
+    while (position_ < pattern_.size()) {
+      if (pattern_[position_] == '[') {
+        translated += read_class(0);
+      } else if (pattern_[position_] == '\\') {
         const Members m = read_escape();
         if (m.text.empty()) continue;
-        out += m.is_class ? (m.is_negated ? "[^" : "[") + m.text + "]" : m.text;
+        translated += m.is_class ? (m.is_negated ? "[^" : "[") + m.text + "]" : m.text;
       } else {
-        out += in_[position_++];
+        translated += pattern_[position_++];
       }
     }
-    return out;
+    return translated;
   }
 
  private:
@@ -59,8 +59,8 @@ class Translator {
   /// An escape sequence at `position_`: members of a class, or its own text.
   Members read_escape() {
     const std::size_t begin = position_;
-    if (++position_ >= in_.size()) return {std::string(in_.substr(begin))};
-    const char c = in_[position_++];
+    if (++position_ >= pattern_.size()) return {std::string(pattern_.substr(begin))};
+    const char c = pattern_[position_++];
     switch (c) {
       case 's':
       case 'S': return set(kSpaceMembers, c == 'S');
@@ -71,17 +71,17 @@ class Translator {
       case 'h':
       case 'H': return set(kHexMembers, c == 'H');
       case 'u':
-        if (in_.substr(position_, 4).find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos &&
-            position_ + 4 <= in_.size()) {
+        if (pattern_.substr(position_, 4).find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos &&
+            position_ + 4 <= pattern_.size()) {
           position_ += 4;
-          return {fmt::format("\\x{{{}}}", in_.substr(position_ - 4, 4))};
+          return {fmt::format("\\x{{{}}}", pattern_.substr(position_ - 4, 4))};
         }
         break;
       case 'p':
       case 'P': {
-        const std::size_t end = in_.find('}', position_);
-        if (position_ >= in_.size() || in_[position_] != '{' || end == std::string_view::npos) break;
-        std::string_view name = in_.substr(position_ + 1, end - position_ - 1);
+        const std::size_t end = pattern_.find('}', position_);
+        if (position_ >= pattern_.size() || pattern_[position_] != '{' || end == std::string_view::npos) break;
+        std::string_view name = pattern_.substr(position_ + 1, end - position_ - 1);
         position_ = end + 1;
         bool is_negated = c == 'P';
         if (name.starts_with('^')) {
@@ -95,7 +95,7 @@ class Translator {
       }
       default: break;
     }
-    return {std::string(in_.substr(begin, position_ - begin))};
+    return {std::string(pattern_.substr(begin, position_ - begin))};
   }
 
   /// Operand of an intersection.
@@ -105,10 +105,10 @@ class Translator {
     bool is_plain() const { return classes.empty(); }
     std::string expression() const {
       if (classes.empty()) return members.empty() ? "(?!)" : "[" + members + "]";
-      std::string out = "(?:";
-      if (!members.empty()) out += "[" + members + "]|";
-      for (std::size_t i = 0; i < classes.size(); ++i) out += (i == 0 ? "" : "|") + classes[i];
-      return out + ")";
+      std::string translated = "(?:";
+      if (!members.empty()) translated += "[" + members + "]|";
+      for (std::size_t i = 0; i < classes.size(); ++i) translated += (i == 0 ? "" : "|") + classes[i];
+      return translated + ")";
     }
   };
   struct Class {
@@ -132,21 +132,21 @@ class Translator {
     Class c;
     c.operands.emplace_back();
     ++position_;  // [
-    if (position_ < in_.size() && in_[position_] == '^') {
+    if (position_ < pattern_.size() && pattern_[position_] == '^') {
       c.is_negated = true;
       ++position_;
     }
-    for (bool is_first = true; position_ < in_.size(); is_first = false) {
+    for (bool is_first = true; position_ < pattern_.size(); is_first = false) {
       Union& u = c.operands.back();
-      const char next = in_[position_];
+      const char next = pattern_[position_];
       if (next == ']' && !is_first) {
         ++position_;
         return c;
       }
-      if (in_.substr(position_).starts_with("[:")) {
-        if (const std::size_t end = in_.find(":]", position_ + 2);
+      if (pattern_.substr(position_).starts_with("[:")) {
+        if (const std::size_t end = pattern_.find(":]", position_ + 2);
             end != std::string_view::npos && end - position_ < 16) {
-          u.members += in_.substr(position_, end + 2 - position_);
+          u.members += pattern_.substr(position_, end + 2 - position_);
           position_ = end + 2;
           continue;
         }
@@ -160,7 +160,7 @@ class Translator {
         } else {
           u.classes.push_back(expression_of(nested));
         }
-      } else if (in_.substr(position_).starts_with("&&")) {
+      } else if (pattern_.substr(position_).starts_with("&&")) {
         position_ += 2;
         c.operands.emplace_back();
       } else if (next == '\\') {
@@ -182,7 +182,7 @@ class Translator {
     fail(ErrorCode::bad_file, "a class of characters in a regular expression of the tokenizer has no end");
   }
 
-  std::string_view in_;
+  std::string_view pattern_;
   std::size_t position_ = 0;
 };
 

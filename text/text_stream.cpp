@@ -23,7 +23,7 @@ class TextStreamImpl {
       : tokenizer_(std::move(tokenizer)), skip_special_(skip_special) {
     const auto last = context.last(std::min(context.size(), kContext));
     window_.assign(last.begin(), last.end());
-    shown_ = tokenizer_.decode(window_, skip_special_);
+    shown_text_ = tokenizer_.decode(window_, skip_special_);
   }
 
   std::string add(std::int64_t token) {
@@ -41,16 +41,16 @@ class TextStreamImpl {
   std::string take_new_text(bool is_end) {
     if (!is_end && ends_inside_character()) return {};
     const std::string text = tokenizer_.decode(window_, skip_special_);
-    std::string added = text.size() > shown_.size() ? text.substr(shown_.size()) : std::string();
-    shown_ = text;
+    std::string new_text = text.size() > shown_text_.size() ? text.substr(shown_text_.size()) : std::string();
+    shown_text_ = text;
     // Keeps some shown tokens, as they decide about spaces; the window begins with a whole character.
     std::size_t drop = window_.size() > 2 * kContext ? window_.size() - kContext : 0;
     while (drop > 0 && begins_inside_character(drop)) --drop;
     if (drop > 0) {
       window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(drop));
-      shown_ = tokenizer_.decode(window_, skip_special_);
+      shown_text_ = tokenizer_.decode(window_, skip_special_);
     }
-    return added;
+    return new_text;
   }
   bool ends_inside_character() const {
     std::string bytes;
@@ -58,15 +58,15 @@ class TextStreamImpl {
       bytes += tokenizer_.impl()->bytes_of(window_[i]);
     return text::incomplete_tail(bytes) > 0;
   }
-  bool begins_inside_character(std::size_t at) const {
-    const std::string bytes = tokenizer_.impl()->bytes_of(window_[at]);
+  bool begins_inside_character(std::size_t token_index) const {
+    const std::string bytes = tokenizer_.impl()->bytes_of(window_[token_index]);
     return !bytes.empty() && text::is_continuation(bytes[0]);
   }
 
   Tokenizer tokenizer_;
   bool skip_special_;
   std::vector<std::int64_t> window_;
-  std::string shown_;  ///< text given out, of the window
+  std::string shown_text_;  ///< text given out, of the window
 };
 
 TextStream::TextStream(Tokenizer tokenizer, std::span<const std::int64_t> context, bool skip_special)

@@ -15,10 +15,10 @@ utf8proc_category_t category(char32_t c) {
 }
 
 /// Bytes of the valid character at `at`; 0 and the bytes of its maximal valid beginning in `part` for an invalid one.
-std::size_t checked_size(std::string_view s, std::size_t at, std::size_t& part) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(s[at + k]); };
+std::size_t checked_size(std::string_view s, std::size_t byte_index, std::size_t& valid_bytes) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(s[byte_index + k]); };
   const unsigned char lead = byte(0);
-  part = 1;
+  valid_bytes = 1;
   if (lead < 0x80) return 1;
   if (lead < 0xc2 || lead > 0xf4) return 0;
   const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
@@ -27,8 +27,8 @@ std::size_t checked_size(std::string_view s, std::size_t at, std::size_t& part) 
   if (lead == 0xed) high = 0x9f;
   if (lead == 0xf0) low = 0x90;
   if (lead == 0xf4) high = 0x8f;
-  for (; part < size; ++part) {
-    if (at + part >= s.size() || byte(part) < low || byte(part) > high) return 0;
+  for (; valid_bytes < size; ++valid_bytes) {
+    if (byte_index + valid_bytes >= s.size() || byte(valid_bytes) < low || byte(valid_bytes) > high) return 0;
     low = 0x80, high = 0xbf;
   }
   return size;
@@ -37,17 +37,17 @@ std::size_t checked_size(std::string_view s, std::size_t at, std::size_t& part) 
 }  // namespace
 
 Character last_character(std::string_view s) {
-  std::size_t at = s.size() - 1;
-  while (at > 0 && is_continuation(s[at])) --at;
-  return character_at(s, at);
+  std::size_t byte_index = s.size() - 1;
+  while (byte_index > 0 && is_continuation(s[byte_index])) --byte_index;
+  return character_at(s, byte_index);
 }
 
 std::size_t count_characters(std::string_view s) {
   return s.size() - static_cast<std::size_t>(std::ranges::count_if(s, is_continuation));
 }
 
-void append_character(std::string& out, char32_t code) {
-  const auto add = [&](char32_t byte) { out += static_cast<char>(static_cast<unsigned char>(byte)); };
+void append_character(std::string& text_out, char32_t code) {
+  const auto add = [&](char32_t byte) { text_out += static_cast<char>(static_cast<unsigned char>(byte)); };
   if (code < 0x80) {
     add(code);
   } else if (code < 0x800) {
@@ -60,48 +60,48 @@ void append_character(std::string& out, char32_t code) {
 }
 
 std::u32string to_characters(std::string_view s) {
-  std::u32string out;
-  for (std::size_t at = 0; at < s.size();) {
-    const Character c = character_at(s, at);
-    out += c.code;
-    at += c.size;
+  std::u32string characters;
+  for (std::size_t byte_index = 0; byte_index < s.size();) {
+    const Character c = character_at(s, byte_index);
+    characters += c.code;
+    byte_index += c.size;
   }
-  return out;
+  return characters;
 }
 
 std::size_t valid_size(std::string_view s) {
-  for (std::size_t at = 0, part = 0; at < s.size();) {
-    const std::size_t size = checked_size(s, at, part);
-    if (size == 0) return at;
-    at += size;
+  for (std::size_t byte_index = 0, valid_bytes = 0; byte_index < s.size();) {
+    const std::size_t size = checked_size(s, byte_index, valid_bytes);
+    if (size == 0) return byte_index;
+    byte_index += size;
   }
   return s.size();
 }
 
 std::size_t incomplete_tail(std::string_view s) {
-  std::size_t lead = s.size(), part = 0;
+  std::size_t lead = s.size(), valid_bytes = 0;
   while (lead > 0 && s.size() - lead < 3 && is_continuation(s[lead - 1])) --lead;
   if (lead == 0) return 0;
   --lead;
-  const bool is_cut = checked_size(s, lead, part) == 0 && lead + part == s.size() &&
+  const bool is_cut = checked_size(s, lead, valid_bytes) == 0 && lead + valid_bytes == s.size() &&
                       static_cast<unsigned char>(s[lead]) >= 0xc2 && static_cast<unsigned char>(s[lead]) <= 0xf4;
   return is_cut ? s.size() - lead : 0;
 }
 
 std::string replace_invalid(std::string_view s) {
   if (valid_size(s) == s.size()) return std::string(s);
-  std::string out;
-  for (std::size_t at = 0, part = 0; at < s.size();) {
-    const std::size_t size = checked_size(s, at, part);
+  std::string valid_text;
+  for (std::size_t byte_index = 0, valid_bytes = 0; byte_index < s.size();) {
+    const std::size_t size = checked_size(s, byte_index, valid_bytes);
     if (size == 0) {
-      out += "\uFFFD";
-      at += part;
+      valid_text += "\uFFFD";
+      byte_index += valid_bytes;
     } else {
-      out += s.substr(at, size);
-      at += size;
+      valid_text += s.substr(byte_index, size);
+      byte_index += size;
     }
   }
-  return out;
+  return valid_text;
 }
 
 bool is_ascii(std::string_view s) {
@@ -180,47 +180,47 @@ std::string normalize(std::string_view s, NormalForm form) {
 }
 
 std::string lower_case(std::string_view s) {
-  std::string out;
-  out.reserve(s.size());
-  for (std::size_t at = 0; at < s.size();) {
-    const Character c = character_at(s, at);
-    at += c.size;
+  std::string lower_text;
+  lower_text.reserve(s.size());
+  for (std::size_t byte_index = 0; byte_index < s.size();) {
+    const Character c = character_at(s, byte_index);
+    byte_index += c.size;
     if (c.code < 0x80) {
-      out += static_cast<char>(c.code >= 'A' && c.code <= 'Z' ? c.code + 32 : c.code);
+      lower_text += static_cast<char>(c.code >= 'A' && c.code <= 'Z' ? c.code + 32 : c.code);
     } else if (c.code == 0x130) {
-      out += "i\u0307";  // the only character whose lower case has two (SpecialCasing.txt)
+      lower_text += "i\u0307";  // the only character whose lower case has two (SpecialCasing.txt)
     } else {
-      append_character(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c.code))));
+      append_character(lower_text, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c.code))));
     }
   }
-  return out;
+  return lower_text;
 }
 
 std::string upper_case(std::string_view s) {
-  std::string out;
-  for (std::size_t at = 0; at < s.size();) {
-    const Character c = character_at(s, at);
-    at += c.size;
+  std::string upper_text;
+  for (std::size_t byte_index = 0; byte_index < s.size();) {
+    const Character c = character_at(s, byte_index);
+    byte_index += c.size;
     if (c.code == 0xdf) {
-      out += "SS";
+      upper_text += "SS";
     } else {
-      append_character(out, static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c.code))));
+      append_character(upper_text, static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c.code))));
     }
   }
-  return out;
+  return upper_text;
 }
 
-std::size_t grapheme_end(std::string_view s, std::size_t at) {
-  Character c = character_at(s, at);
+std::size_t grapheme_end(std::string_view s, std::size_t byte_index) {
+  Character c = character_at(s, byte_index);
   utf8proc_int32_t state = 0;
-  for (at += c.size; at < s.size(); at += c.size) {
-    const Character next = character_at(s, at);
+  for (byte_index += c.size; byte_index < s.size(); byte_index += c.size) {
+    const Character next = character_at(s, byte_index);
     if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(c.code),
                                          static_cast<utf8proc_int32_t>(next.code), &state))
-      return at;
+      return byte_index;
     c = next;
   }
-  return at;
+  return byte_index;
 }
 
 }  // namespace tern::text

@@ -33,9 +33,9 @@ std::vector<AbsentPlugin> absent_plugins(std::span<const KnownPlugin> known, std
   std::vector<AbsentPlugin> absent;
   for (const KnownPlugin& p : known) {
     const std::string stem = "libtern_" + p.name;
-    const bool there = std::ranges::any_of(
+    const bool is_present = std::ranges::any_of(
         paths, [&](const std::string& path) { return std::filesystem::path(path).stem().string() == stem; });
-    if (!there) absent.push_back({p.name, p.devices, reason(p)});
+    if (!is_present) absent.push_back({p.name, p.devices, reason(p)});
   }
   return absent;
 }

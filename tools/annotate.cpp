@@ -49,9 +49,9 @@ std::size_t annotate(Program& program, const std::string& pattern, const Annotat
     for (Node& n : f.nodes) {
       if (!matches(program, n, pattern)) continue;
       ++count;
-      const auto same = std::ranges::find(n.annotations, annotation.key, &Annotation::key);
-      if (same != n.annotations.end()) {
-        same->value = annotation.value;
+      const auto existing = std::ranges::find(n.annotations, annotation.key, &Annotation::key);
+      if (existing != n.annotations.end()) {
+        existing->value = annotation.value;
       } else {
         n.annotations.push_back(annotation);
       }

@@ -37,18 +37,18 @@ void add_check(Option option, Bounds b) {
 
 }  // namespace
 
-void within(Option option, WholeBounds bounds) {
+void require_range(Option option, WholeBounds bounds) {
   add_check<std::uint64_t>(option, bounds);
 }
 
-void within(Option option, RealBounds bounds) {
+void require_range(Option option, RealBounds bounds) {
   add_check<double>(option, bounds);
 }
 
-std::uint64_t parse_whole(std::string_view what, std::string_view text, WholeBounds bounds) {
+std::uint64_t parse_whole(std::string_view quantity, std::string_view text, WholeBounds bounds) {
   std::uint64_t value = 0;
-  const std::string wrong = problem(text, bounds, &value);
-  if (!wrong.empty()) fail(ErrorCode::invalid_argument, fmt::format("{} {}", what, wrong));
+  const std::string problem_text = problem(text, bounds, &value);
+  if (!problem_text.empty()) fail(ErrorCode::invalid_argument, fmt::format("{} {}", quantity, problem_text));
   return value;
 }
 

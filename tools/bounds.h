@@ -43,16 +43,16 @@ inline constexpr WholeBounds kNodes{1, 1'000'000};  ///< nodes of tern verify
 inline constexpr RealBounds kCosine{-1, 1};
 inline constexpr RealBounds kDecibels{-1000, 1000};
 inline constexpr RealBounds kBits{1, 32};  ///< bits of a weight
-inline constexpr RealBounds kShare{0, 1};
+inline constexpr RealBounds kFractionBounds{0, 1};
 
 }  // namespace bounds
 
 /// Requires a number within the bounds; other values are errors naming the bounds. The help shows the bounds as the
 /// type.
-void within(Option option, WholeBounds bounds);
-void within(Option option, RealBounds bounds);
+void require_range(Option option, WholeBounds bounds);
+void require_range(Option option, RealBounds bounds);
 
-/// Parses a number; throws invalid_argument with the prefix `what`: "--size s0".
-std::uint64_t parse_whole(std::string_view what, std::string_view text, WholeBounds bounds);
+/// Parses a number; throws invalid_argument with the prefix `quantity`: "--size s0".
+std::uint64_t parse_whole(std::string_view quantity, std::string_view text, WholeBounds bounds);
 
 }  // namespace tern

@@ -42,9 +42,9 @@ struct CallerInput {
 
 std::vector<CallerInput> caller_inputs(const Function& f) {
   std::vector<CallerInput> inputs;
-  for (const FunctionInput& in : f.inputs) {
-    if (in.kind == FunctionInput::Kind::user)
-      inputs.push_back({in.name, &f.values[static_cast<std::size_t>(in.value)].type});
+  for (const FunctionInput& input : f.inputs) {
+    if (input.kind == FunctionInput::Kind::user)
+      inputs.push_back({input.name, &f.values[static_cast<std::size_t>(input.value)].type});
   }
   return inputs;
 }
@@ -80,16 +80,17 @@ bool is_expected_result(std::string_view name) {
 void read_file(const std::string& text, std::int64_t call, std::vector<FileTensor>& tensors) {
   std::error_code none;
   const std::size_t equals = text.find('=');
-  const bool named = equals != std::string::npos && equals > 0 && !std::filesystem::exists(text, none);
-  const std::string path = named ? text.substr(equals + 1) : text;
+  const bool has_name = equals != std::string::npos && equals > 0 && !std::filesystem::exists(text, none);
+  const std::string path = has_name ? text.substr(equals + 1) : text;
   bool unnamed = false;
   NamedTensors file = read_tensors(path, &unnamed);
-  if (named && file.tensors.size() != 1) {
+  if (has_name && file.tensors.size() != 1) {
     fail(ErrorCode::invalid_argument,
          fmt::format("'{}' has {} tensors; NAME=FILE takes a file with one", escape_name(path), file.tensors.size()));
   }
   for (auto& [name, tensor] : file.tensors) {
-    FileTensor g{named ? text.substr(0, equals) : name, escape_name(path), unnamed, named, call, std::move(tensor)};
+    FileTensor g{
+        has_name ? text.substr(0, equals) : name, escape_name(path), unnamed, has_name, call, std::move(tensor)};
     if (call == kEveryCall) take_call(g);
     tensors.push_back(std::move(g));
   }
@@ -109,17 +110,17 @@ std::vector<std::string> sequence_files(const InputChoice& choice) {
       files.push_back(path);
       continue;
     }
-    std::vector<std::string> here;
+    std::vector<std::string> folder_files;
     for (const auto& entry : std::filesystem::directory_iterator(path)) {
-      if (is_tensor_file(entry.path().string())) here.push_back(entry.path().string());
+      if (is_tensor_file(entry.path().string())) folder_files.push_back(entry.path().string());
     }
-    if (here.empty()) {
+    if (folder_files.empty()) {
       fail(ErrorCode::invalid_argument,
            fmt::format("{}: no .safetensors, .npz or .npy file is in the folder '{}'",
                        has_all_options(choice) ? "--sequence" : choice.option, escape_name(path)));
     }
-    std::ranges::sort(here, is_numbered_before);
-    files.insert(files.end(), here.begin(), here.end());
+    std::ranges::sort(folder_files, is_numbered_before);
+    files.insert(files.end(), folder_files.begin(), folder_files.end());
   }
   return files;
 }
@@ -142,27 +143,28 @@ std::optional<std::size_t> position_of(const FileTensor& g, const std::vector<Ca
   }
   if (g.unnamed && !g.is_user_named && inputs.size() == 1) return 0;
   if (!g.is_user_named && (choice.pass_over || is_expected_result(g.name))) return {};
-  const std::string why = unknown_name("input", g.name, names_of(inputs));
+  const std::string reason = unknown_name("input", g.name, names_of(inputs));
   fail(ErrorCode::invalid_argument, g.unnamed && !g.is_user_named
-                                        ? fmt::format("{}: {}; give {} NAME={}", g.file, why, choice.option, g.file)
-                                        : fmt::format("{}: {}", g.file, why));
+                                        ? fmt::format("{}: {}; give {} NAME={}", g.file, reason, choice.option, g.file)
+                                        : fmt::format("{}: {}", g.file, reason));
 }
 
 Tensor to_input(const FileTensor& g, const CallerInput& input, const InputChoice& choice) {
-  const DType from = g.tensor.dtype, to = input.type->dtype;
-  if (from != to && !choice.cast) {
+  const DType file_dtype = g.tensor.dtype, input_dtype = input.type->dtype;
+  if (file_dtype != input_dtype && !choice.cast) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("input '{}' is {}, but {} holds {}; {}", escape_name(input.name), name_of(to), g.file,
-                     name_of(from), has_all_options(choice) ? "--cast converts it" : "save it in the input's type"));
+         fmt::format("input '{}' is {}, but {} holds {}; {}", escape_name(input.name), name_of(input_dtype), g.file,
+                     name_of(file_dtype),
+                     has_all_options(choice) ? "--cast converts it" : "save it in the input's type"));
   }
-  if (is_complex(from) && !is_complex(to)) {
+  if (is_complex(file_dtype) && !is_complex(input_dtype)) {
     fail(ErrorCode::invalid_argument,
          fmt::format("input '{}' is {}, but {} has {}: --cast does not drop imaginary parts", escape_name(input.name),
-                     name_of(to), g.file, name_of(from)));
+                     name_of(input_dtype), g.file, name_of(file_dtype)));
   }
-  Tensor t(to, g.tensor.sizes);
-  if (from != to) {
-    convert(g.tensor.data.data(), from, t.data(), to, t.numel());
+  Tensor t(input_dtype, g.tensor.sizes);
+  if (file_dtype != input_dtype) {
+    convert(g.tensor.data.data(), file_dtype, t.data(), input_dtype, t.numel());
   } else if (!g.tensor.data.empty()) {
     std::memcpy(t.data(), g.tensor.data.data(), std::min(g.tensor.data.size(), t.byte_size()));
   }
@@ -176,11 +178,11 @@ Tensor random_tensor(const Program& program, const CallerInput& input, const std
   for (Dim d : input.type->shape) {
     const std::int64_t size = d.is_const() ? d.value() : expressions[d.index()];
     if (size == kUndefined) {
-      Function only;
-      only.values.push_back({*input.type});
-      only.inputs.push_back({FunctionInput::Kind::user, 0, 0, input.name, {}});
+      Function single_input;
+      single_input.values.push_back({*input.type});
+      single_input.inputs.push_back({FunctionInput::Kind::user, 0, 0, input.name, {}});
       std::string missing;
-      for (const std::string& name : size_names(program, only)) {
+      for (const std::string& name : size_names(program, single_input)) {
         if (!sizes.contains(name)) missing += fmt::format(" --size {}=N", escape_name(name));
       }
       fail(ErrorCode::invalid_argument,
@@ -274,15 +276,15 @@ std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::str
   std::vector<std::vector<Tensor>> result;
   std::mt19937_64 generator(choice.seed);
   for (const Slots& slots : assign(tensors, inputs, std::max<std::int64_t>(calls, 1), choice)) {
-    auto here = sizes;
-    add_sizes_of_files(program, slots, inputs, here);
-    const std::vector<std::int64_t> expressions = evaluate_sizes(program, here);
+    auto all_sizes = sizes;
+    add_sizes_of_files(program, slots, inputs, all_sizes);
+    const std::vector<std::int64_t> expressions = evaluate_sizes(program, all_sizes);
     std::vector<Tensor>& call = result.emplace_back();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (slots[i] != nullptr) {
         call.push_back(to_input(*slots[i], inputs[i], choice));
       } else if (choice.random) {
-        call.push_back(random_tensor(program, inputs[i], here, expressions, generator));
+        call.push_back(random_tensor(program, inputs[i], all_sizes, expressions, generator));
       } else {
         fail_missing(inputs[i], tensors, result.size() - 1, choice);
       }

@@ -69,8 +69,8 @@ class ChoiceMeasurement {
   void add(AlgorithmChoice a, const Tuning& tuning) {
     AlgorithmTrial t{a, std::make_unique<Trial>(model_, tuning, precision_), {}};
     t.trial->run(workload_, {});
-    const auto takes = [&](const auto& step) { return step.second.chosen == a; };
-    if (a == Algorithm::none || std::ranges::any_of(t.trial->steps(), takes)) trials_.push_back(std::move(t));
+    const auto uses_algorithm = [&](const auto& step) { return step.second.chosen == a; };
+    if (a == Algorithm::none || std::ranges::any_of(t.trial->steps(), uses_algorithm)) trials_.push_back(std::move(t));
   }
 
   std::vector<NodeChoice> choices() const {
@@ -79,8 +79,8 @@ class ChoiceMeasurement {
       if (step.chosen != Algorithm::none) kinds[step.kind].push_back(place);
     }
     std::vector<NodeChoice> node_choices;
-    for (const auto& [kind, places] : kinds) {
-      NodeChoice choice = choice_of(places);
+    for (const auto& [kind, step_positions] : kinds) {
+      NodeChoice choice = choice_of(step_positions);
       if (choice.algorithms.size() > 1) node_choices.push_back(std::move(choice));
     }
     std::ranges::stable_sort(node_choices, std::greater<>(), &NodeChoice::gain);
@@ -88,28 +88,32 @@ class ChoiceMeasurement {
   }
 
   /// Times of nodes of one kind.
-  NodeChoice choice_of(const std::vector<StepPlace>& places) const {
+  NodeChoice choice_of(const std::vector<StepPlace>& step_positions) const {
     const Trial& rules = *trials_[0].trial;
-    const SeenStep& step = rules.steps().at(places[0]);
-    NodeChoice choice{
-        model_.program()->functions[places[0].first].name, places[0].second, step.description, places.size(), {}};
-    const std::vector<AlgorithmCost> estimates = rules.estimates(places[0]);
+    const SeenStep& step = rules.steps().at(step_positions[0]);
+    NodeChoice choice{model_.program()->functions[step_positions[0].first].name,
+                      step_positions[0].second,
+                      step.description,
+                      step_positions.size(),
+                      {}};
+    const std::vector<AlgorithmCost> estimates = rules.estimates(step_positions[0]);
     for (const AlgorithmTrial& t : trials_) {
       const bool chosen = t.algorithm == Algorithm::none;
-      const AlgorithmChoice taken = chosen ? step.chosen : t.algorithm;
-      const auto takes = [&](const StepPlace& p) {
+      const AlgorithmChoice expected_choice = chosen ? step.chosen : t.algorithm;
+      const auto is_chosen = [&](const StepPlace& p) {
         const auto found = t.trial->steps().find(p);
-        return found != t.trial->steps().end() && found->second.chosen == taken;
+        return found != t.trial->steps().end() && found->second.chosen == expected_choice;
       };
-      if ((!chosen && taken == step.chosen) || !std::ranges::all_of(places, takes)) continue;
+      if ((!chosen && expected_choice == step.chosen) || !std::ranges::all_of(step_positions, is_chosen)) continue;
       double seconds = 0;
-      for (const StepPlace& p : places) {
+      for (const StepPlace& p : step_positions) {
         const auto found = t.seconds.find({model_.program()->functions[p.first].name, p.second});
         seconds += found == t.seconds.end() ? 0 : median(found->second);
       }
-      const auto estimate =
-          std::ranges::find(estimates, taken.algorithm, [](const AlgorithmCost& c) { return c.choice.algorithm; });
-      choice.algorithms.push_back({std::string(name_of(taken)), seconds / static_cast<double>(places.size()),
+      const auto estimate = std::ranges::find(estimates, expected_choice.algorithm,
+                                              [](const AlgorithmCost& c) { return c.choice.algorithm; });
+      choice.algorithms.push_back({std::string(name_of(expected_choice)),
+                                   seconds / static_cast<double>(step_positions.size()),
                                    estimate == estimates.end() ? 0 : estimate->seconds});
     }
     std::stable_sort(choice.algorithms.begin() + 1, choice.algorithms.end(),

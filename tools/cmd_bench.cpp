@@ -54,8 +54,8 @@ double ms_since(Clock::time_point start) {
 }
 
 struct BenchResult {
-  double opened = 0, prepared = 0, first = 0;  ///< milliseconds of each step
-  std::vector<double> run_times;               ///< milliseconds, sorted
+  double open_ms = 0, prepare_ms = 0, first_run_ms = 0;  ///< milliseconds of each step
+  std::vector<double> run_times;                         ///< milliseconds, sorted
   std::vector<NodeTime> nodes;
   std::vector<LimitedNode> limited;  ///< nodes of the CPU; empty for other devices
   std::uint64_t profiled = 0;
@@ -156,12 +156,12 @@ void measure(const BenchArguments& a, Session& session, const std::string& funct
   trace_runs(a, r, run);
 }
 
-struct Total {
+struct FamilyTotal {
   std::uint64_t nodes = 0;
   double seconds = 0, flops = 0, bytes = 0;
 };
 
-std::string share(double amount, double total) {
+std::string percent_text(double amount, double total) {
   return total > 0 ? fmt::format("{:.0f} %", 100 * amount / total) : "";
 }
 
@@ -178,18 +178,18 @@ const LimitedNode* limit_of(const BenchResult& r, const NodeTime& n) {
 }
 
 void print_nodes(const BenchResult& r, int max_rows) {
-  const auto runs = static_cast<double>(r.profiled);
-  std::map<std::string, Total> ops;
-  Total total;
+  const auto run_count = static_cast<double>(r.profiled);
+  std::map<std::string, FamilyTotal> ops;
+  FamilyTotal total;
   for (const NodeTime& n : r.nodes) {
-    for (Total* t : {&ops[n.op], &total}) {
+    for (FamilyTotal* t : {&ops[n.op], &total}) {
       ++t->nodes;
-      t->seconds += n.seconds / runs;
-      t->flops += n.flops / runs;
-      t->bytes += n.bytes / runs;
+      t->seconds += n.seconds / run_count;
+      t->flops += n.flops / run_count;
+      t->bytes += n.bytes / run_count;
     }
   }
-  std::vector<std::pair<std::string, Total>> sorted(ops.begin(), ops.end());
+  std::vector<std::pair<std::string, FamilyTotal>> sorted(ops.begin(), ops.end());
   std::ranges::sort(sorted, std::greater<>(), [](const auto& o) { return o.second.seconds; });
   using Align = TextTable::Align;
   TextTable table({{"op"},
@@ -198,9 +198,10 @@ void print_nodes(const BenchResult& r, int max_rows) {
                    {"share", Align::right},
                    {"GFLOP/s", Align::right},
                    {"GB/s", Align::right}});
-  const auto row = [&](const std::string& name, const Total& t) {
+  const auto row = [&](const std::string& name, const FamilyTotal& t) {
     table.add_row({name, fmt::format("{}", t.nodes), fmt::format("{:.3f}", t.seconds * 1e3),
-                   share(t.seconds, total.seconds), giga_rate(t.flops, t.seconds), giga_rate(t.bytes, t.seconds)});
+                   percent_text(t.seconds, total.seconds), giga_rate(t.flops, t.seconds),
+                   giga_rate(t.bytes, t.seconds)});
   };
   for (const auto& [name, t] : sorted) row(name, t);
   row("all", total);
@@ -222,9 +223,9 @@ void print_nodes(const BenchResult& r, int max_rows) {
     const auto times = static_cast<double>(std::max<std::uint64_t>(1, n.runs));
     longest.add_row({fmt::format("{}:{}", escape_name(n.function), n.node), n.op,
                      escape_name(n.origin + (n.module.empty() ? "" : " in " + n.module)),
-                     fmt::format("{:.3f}", n.seconds / times * 1e3), share(n.seconds / runs, total.seconds),
-                     limited == nullptr ? "" : fmt::format("{:.3f}", limited->limit * runs / times * 1e3),
-                     limited == nullptr ? "" : fmt::format("{:.3f}", limited->lost() * runs / times * 1e3),
+                     fmt::format("{:.3f}", n.seconds / times * 1e3), percent_text(n.seconds / run_count, total.seconds),
+                     limited == nullptr ? "" : fmt::format("{:.3f}", limited->limit * run_count / times * 1e3),
+                     limited == nullptr ? "" : fmt::format("{:.3f}", limited->lost() * run_count / times * 1e3),
                      limited == nullptr ? "" : std::string(name_of(limited->kind)), giga_rate(n.flops, n.seconds),
                      giga_rate(n.bytes, n.seconds)});
   }
@@ -241,16 +242,16 @@ void print_bench_text(const BenchArguments& a, const std::string& function, int 
   fmt::print("{}: '{}', {} thread{}, {} runs{}\n", escape_name(a.model), escape_name(function), threads,
              threads == 1 ? "" : "s", r.run_times.size(),
              r.precision == Precision::bfloat16 ? ", products in bfloat16" : "");
-  fmt::print("  open, prepare, first run  {:.2f}, {:.2f}, {:.2f} ms\n", r.opened, r.prepared, r.first);
+  fmt::print("  open, prepare, first run  {:.2f}, {:.2f}, {:.2f} ms\n", r.open_ms, r.prepare_ms, r.first_run_ms);
   fmt::print(
       "  latency                   median {:.3f} ms, from {:.3f}, 90 % in {:.3f}, 99 % in {:.3f}, at most {:.3f}\n",
       r.percentile(50), r.run_times.front(), r.percentile(90), r.percentile(99), r.run_times.back());
   fmt::print("  throughput                {:.2f} runs/s\n", 1000 / r.mean());
   fmt::print("  computes                  {:.3f} GFLOP a run, {:.1f} GFLOP/s: {} of a large matrix product ({:.1f})\n",
-             flops / 1e9, flops / seconds / 1e9, share(flops / seconds, r.peaks.flops), r.peaks.flops / 1e9);
+             flops / 1e9, flops / seconds / 1e9, percent_text(flops / seconds, r.peaks.flops), r.peaks.flops / 1e9);
   fmt::print("  touches                   {:.3f} GB a run, {:.1f} GB/s: {} of copying ({:.1f}; reading alone {:.1f})\n",
-             bytes / 1e9, bytes / seconds / 1e9, share(bytes / seconds, r.peaks.copy_bytes), r.peaks.copy_bytes / 1e9,
-             r.peaks.read_bytes / 1e9);
+             bytes / 1e9, bytes / seconds / 1e9, percent_text(bytes / seconds, r.peaks.copy_bytes),
+             r.peaks.copy_bytes / 1e9, r.peaks.read_bytes / 1e9);
   fmt::print(
       "  memory                    {:.1f} MB private ({:.1f} before the archive was opened), {:.1f} MB of it for "
       "intermediate values, {:.1f} MB state\n",
@@ -277,7 +278,7 @@ void print_bench_text(const BenchArguments& a, const std::string& function, int 
   }
   if (launches > 0) {
     fmt::print("  on the device's clock     {:.3f} ms in {} launches and copies of a run, {} of its time\n", busy * 1e3,
-               launches, share(busy, seconds));
+               launches, percent_text(busy, seconds));
   }
   print_nodes(r, a.nodes);
   if (a.lost) fmt::print("\n{}", lost_text(lost_by_class(r.limited)));
@@ -290,9 +291,9 @@ void print_bench_json(const BenchArguments& a, const std::string& function, int 
                    {"threads", threads},
                    {"precision", name_of(r.precision)},
                    {"runs", r.run_times.size()},
-                   {"open_ms", json_rounded(r.opened, 4)},
-                   {"prepare_ms", json_rounded(r.prepared, 4)},
-                   {"first_run_ms", json_rounded(r.first, 4)},
+                   {"open_ms", json_rounded(r.open_ms, 4)},
+                   {"prepare_ms", json_rounded(r.prepare_ms, 4)},
+                   {"first_run_ms", json_rounded(r.first_run_ms, 4)},
                    {"latency_ms",
                     {{"min", json_rounded(r.run_times.front(), 4)},
                      {"p50", json_rounded(r.percentile(50), 4)},
@@ -317,16 +318,16 @@ void print_bench_json(const BenchArguments& a, const std::string& function, int 
                    {"widened", widened_json(r.widened)},
                    {"gains", gains_json(r.gains)},
                    {"nodes", Json::array()}};
-  const auto runs = static_cast<double>(r.profiled);
+  const auto run_count = static_cast<double>(r.profiled);
   for (const NodeTime& n : r.nodes) {
     document["nodes"].push_back({{"function", n.function},
                                  {"node", n.node},
                                  {"op", n.op},
                                  {"origin", n.origin},
                                  {"module", n.module},
-                                 {"ms", json_rounded(n.seconds / runs * 1e3, 5)},
-                                 {"flops", json_rounded(n.flops / runs, 0)},
-                                 {"bytes", json_rounded(n.bytes / runs, 0)},
+                                 {"ms", json_rounded(n.seconds / run_count * 1e3, 5)},
+                                 {"flops", json_rounded(n.flops / run_count, 0)},
+                                 {"bytes", json_rounded(n.bytes / run_count, 0)},
                                  {"launches", n.launches / r.profiled}});
     if (const LimitedNode* limited = limit_of(r, n)) {
       document["nodes"].back()["algorithm"] = limited->algorithm;
@@ -372,12 +373,12 @@ PrepareOptions bench_prepare_options(const BenchArguments& a) {
 /// and writing the cache would disturb measured runs.
 void fill_weight_cache(const BenchArguments& a) {
   const Model model = open_model(a.model);
-  const PreparedModel prepared = model.prepare(bench_prepare_options(a));
-  WeightCache* cache = prepared.impl()->cache.get();
+  const PreparedModel prepare_ms = model.prepare(bench_prepare_options(a));
+  WeightCache* cache = prepare_ms.impl()->cache.get();
   if (cache == nullptr || !cache->problem().empty()) return;
   const std::vector<FunctionInfo>& functions = model.functions();
   const FunctionInfo& f = choose_function(functions, a.function);
-  Session session(prepared);
+  Session session(prepare_ms);
   session.run(f.name, one_call(model, f.name, inputs_of(a)));
   cache->wait();
 }
@@ -468,29 +469,30 @@ int run_bench(const BenchArguments& a) {
   r.memory_before = static_cast<double>(platform::private_bytes());
   auto start = Clock::now();
   const Model model = open_model(a.model);
-  r.opened = ms_since(start);
+  r.open_ms = ms_since(start);
   const std::vector<FunctionInfo>& functions = model.functions();
   const FunctionInfo& f = choose_function(functions, a.function);
   const InputChoice choice = inputs_of(a);
   const std::vector<Tensor> inputs = one_call(model, f.name, choice);
   start = Clock::now();
-  const PreparedModel prepared = model.prepare(bench_prepare_options(a));
-  Session session(prepared, Stream(a.device.name, a.device.share));
-  r.prepared = ms_since(start);
-  r.precision = prepared.precision();
+  const PreparedModel prepare_ms = model.prepare(bench_prepare_options(a));
+  Session session(prepare_ms, Stream(a.device.name, a.device.share));
+  r.prepare_ms = ms_since(start);
+  r.precision = prepare_ms.precision();
   session.set_seed(choice.seed);
   if (a.takes_turns) return take_turns(a, session, f.name, inputs);
   start = Clock::now();
   session.run(f.name, inputs);
-  r.first = ms_since(start);
+  r.first_run_ms = ms_since(start);
   measure(a, session, f.name, inputs, r);
-  r.widened = widened_by_plans(*prepared.impl());
-  if (a.device.name == "cpu") r.limited = limited_nodes(r.nodes, r.profiled, chosen_kernels(*prepared.impl()), r.peaks);
-  Side plain{model.program(), static_cast<std::uint32_t>(model.program()->find_entry(f.name)), bench_prepare_options(a),
-             choice.seed, "exported"};
-  plain.program = keeping(plain.program, a.device.kept_patterns);
-  plain.options.float32_nodes.clear();
-  r.gains = measure_gains(plain, a.graph ? GainsChoice::none : a.gains, inputs, r.percentile(50) / 1e3);
+  r.widened = widened_by_plans(*prepare_ms.impl());
+  if (a.device.name == "cpu")
+    r.limited = limited_nodes(r.nodes, r.profiled, chosen_kernels(*prepare_ms.impl()), r.peaks);
+  Side exported_side{model.program(), static_cast<std::uint32_t>(model.program()->find_entry(f.name)),
+                     bench_prepare_options(a), choice.seed, "exported"};
+  exported_side.program = keeping(exported_side.program, a.device.kept_patterns);
+  exported_side.options.float32_nodes.clear();
+  r.gains = measure_gains(exported_side, a.graph ? GainsChoice::none : a.gains, inputs, r.percentile(50) / 1e3);
   const int threads = Threads::chosen(a.threads.front()).count();
   (a.json ? print_bench_json : print_bench_text)(a, f.name, threads, r);
   return 0;
@@ -504,33 +506,36 @@ void add_bench_command(Command app, CommandLine& line) {
   c.add_option("model", a->model, "A .tern archive, or a .pt2 file").required();
   add_input_options(c, a->inputs);
   c.add_option("-f,--function", a->function, "The function to run, if there are several").type_name("NAME");
-  within(c.add_option("--threads", a->threads,
-                      "Threads of a run; 0: as many as OpenMP reports (all cores). A list such as 1,2,4 is measured "
-                      "in turns, and shows how the program scales and where the threads spend their time")
-             .delimiter(',')
-             .default_str("0"),
-         bounds::kThreads);
-  within(c.add_option("--cores", a->cores,
-                      "Simulate these numbers of cores, such as 8,32: the parts of each loop run one after the other, "
-                      "and each is timed")
-             .delimiter(','),
-         bounds::kCores);
-  within(c.add_option("--sessions", a->sessions,
-                      "Run this many sessions at once, each with --threads (1), in turns with one session that has "
-                      "all their threads, and compare their runs per second"),
-         bounds::kSessions);
-  within(c.add_option("--bandwidth", a->bandwidth, "Memory bandwidth of all simulated cores together, in GB/s")
-             .capture_default_str(),
-         bounds::kBandwidth);
+  require_range(
+      c.add_option("--threads", a->threads,
+                   "Threads of a run; 0: as many as OpenMP reports (all cores). A list such as 1,2,4 is measured "
+                   "in turns, and shows how the program scales and where the threads spend their time")
+          .delimiter(',')
+          .default_str("0"),
+      bounds::kThreads);
+  require_range(
+      c.add_option("--cores", a->cores,
+                   "Simulate these numbers of cores, such as 8,32: the parts of each loop run one after the other, "
+                   "and each is timed")
+          .delimiter(','),
+      bounds::kCores);
+  require_range(
+      c.add_option("--sessions", a->sessions,
+                   "Run this many sessions at once, each with --threads (1), in turns with one session that has "
+                   "all their threads, and compare their runs per second"),
+      bounds::kSessions);
+  require_range(c.add_option("--bandwidth", a->bandwidth, "Memory bandwidth of all simulated cores together, in GB/s")
+                    .capture_default_str(),
+                bounds::kBandwidth);
   add_device_options(c, a->device);
   add_share_options(c, a->device);
   add_copy_weights_option(c, a->device);
   add_precision_option(c, a->device);
-  within(c.add_option("--seconds", a->seconds, "Measure for this long").capture_default_str(), bounds::kSeconds);
-  within(c.add_option("--runs", a->run_count,
-                      "Measure this many runs (or turns, for a list of threads) instead of a time"),
-         bounds::kRunCount);
-  within(c.add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
+  require_range(c.add_option("--seconds", a->seconds, "Measure for this long").capture_default_str(), bounds::kSeconds);
+  require_range(c.add_option("--runs", a->run_count,
+                             "Measure this many runs (or turns, for a list of threads) instead of a time"),
+                bounds::kRunCount);
+  require_range(c.add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
   c.add_flag("--lost", a->lost,
              "Sum the time that nodes take beyond the machine's limits, by op, algorithm and bytes of a node");
   c.add_flag("--choices", a->choices,

@@ -39,21 +39,21 @@ constexpr std::string_view kChatHelp =
 /// Lines of standard input.
 class Lines {
  public:
-  enum class Read { line, end, interrupted };
+  enum class LineStatus { line, end, interrupted };
 
-  Read next(std::string& line) {
+  LineStatus next(std::string& line) {
     while (true) {
       if (const std::size_t end = buffer_.find('\n'); end != std::string::npos) {
         line = buffer_.substr(0, end);
         buffer_.erase(0, end + 1);
-        return Read::line;
+        return LineStatus::line;
       }
-      if (!platform::wait_for_input()) return Read::interrupted;
-      char piece[4096];
-      const std::int64_t n = platform::read_input(std::as_writable_bytes(std::span(piece)));
+      if (!platform::wait_for_input()) return LineStatus::interrupted;
+      char buffer[4096];
+      const std::int64_t n = platform::read_input(std::as_writable_bytes(std::span(buffer)));
       if (n < 0) fail(ErrorCode::io, "cannot read standard input");
-      if (n == 0 && buffer_.empty()) return Read::end;
-      buffer_.append(piece, static_cast<std::size_t>(n));
+      if (n == 0 && buffer_.empty()) return LineStatus::end;
+      buffer_.append(buffer, static_cast<std::size_t>(n));
       if (n == 0) buffer_ += '\n';  // the last line may lack its end
       if (buffer_.size() > kMaxLineBytes)
         fail(ErrorCode::invalid_argument, fmt::format("a line has more than {} bytes", kMaxLineBytes));
@@ -76,9 +76,9 @@ class Chat {
     if (is_shown_) print_output("Ctrl-D or /exit ends the conversation; /help lists commands.\n");
     std::string message;
     while (true) {
-      const Lines::Read read = read_message(message);
-      if (read == Lines::Read::end) return end_line(0);
-      if (read == Lines::Read::interrupted) return end_line(kExitInterrupted);
+      const Lines::LineStatus status = read_message(message);
+      if (status == Lines::LineStatus::end) return end_line(0);
+      if (status == Lines::LineStatus::interrupted) return end_line(kExitInterrupted);
       if (message.starts_with('/') && message.find('\n') == std::string::npos) {
         if (!obey(message)) return 0;
       } else if (message.find_first_not_of(" \t\n") != std::string::npos) {
@@ -102,16 +102,17 @@ class Chat {
     return status;
   }
 
-  Lines::Read read_message(std::string& message) {
+  Lines::LineStatus read_message(std::string& message) {
     message.clear();
     std::string line;
     do {
       if (is_shown_) show_answer(message.empty() ? "> " : "  ");
-      const Lines::Read read = lines_.next(line);
-      if (read != Lines::Read::line) return read == Lines::Read::end && !message.empty() ? Lines::Read::line : read;
+      const Lines::LineStatus status = lines_.next(line);
+      if (status != Lines::LineStatus::line)
+        return status == Lines::LineStatus::end && !message.empty() ? Lines::LineStatus::line : status;
       const bool continues = line.ends_with('\\');
       message += (message.empty() ? "" : "\n") + line.substr(0, line.size() - (continues ? 1 : 0));
-      if (!continues) return Lines::Read::line;
+      if (!continues) return Lines::LineStatus::line;
     } while (true);
   }
 

@@ -42,14 +42,14 @@ std::string name_of_case(const std::string& file, const std::vector<std::string>
 
 /// Every `every`-th case, and the first case of each folder: one per op.
 std::vector<std::string> sample(const std::vector<std::string>& files, std::size_t every) {
-  std::vector<std::string> some;
+  std::vector<std::string> selected;
   std::string folder;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::string here = std::filesystem::path(files[i]).parent_path().string();
-    if (i % std::max<std::size_t>(every, 1) == 0 || here != folder) some.push_back(files[i]);
-    folder = here;
+    const std::string case_folder = std::filesystem::path(files[i]).parent_path().string();
+    if (i % std::max<std::size_t>(every, 1) == 0 || case_folder != folder) selected.push_back(files[i]);
+    folder = case_folder;
   }
-  return some;
+  return selected;
 }
 
 int run_conform(ConformArguments& a) {
@@ -68,15 +68,15 @@ int run_conform(ConformArguments& a) {
   std::atomic<std::size_t> next{0};
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const unsigned jobs = a.jobs > 0 ? static_cast<unsigned>(a.jobs) : cores;
-  auto work = [&] {
+  auto run_cases = [&] {
     for (std::size_t i = next++; i < files.size(); i = next++) {
       results[i] = run_case(files[i], name_of_case(files[i], a.paths), options);
       progress.advance();
     }
   };
   std::vector<std::jthread> workers;
-  for (unsigned j = 1; j < jobs; ++j) workers.emplace_back(work);
-  work();
+  for (unsigned j = 1; j < jobs; ++j) workers.emplace_back(run_cases);
+  run_cases();
   workers.clear();
   progress.finish();
   if (!a.check_bits.empty()) compare_bits(expected, results);
@@ -85,7 +85,7 @@ int run_conform(ConformArguments& a) {
   report.table = !a.no_table;
   report.gradients = a.gradients;
   fmt::print("{}", conform_report(results, report));
-  const bool all_passed = std::ranges::all_of(results, &ConformResult::passed);
+  const bool all_passed = std::ranges::all_of(results, &ConformResult::is_passed);
   return all_passed ? 0 : kExitFindings;
 }
 
@@ -99,19 +99,20 @@ void add_conform_command(Command app, CommandLine& line) {
       .required();
   c.add_flag("--json", arguments->report.json, "Print every case as JSON, with its operators and their ops");
   c.add_flag("--no-table", arguments->no_table, "Leave out the table per op");
-  within(
+  require_range(
       c.add_option("--failures", arguments->report.failures, "Print at most this many failures").capture_default_str(),
       bounds::kListed);
-  within(c.add_option("--jobs", arguments->jobs, "Cases that run at once; 0: one for each core").capture_default_str(),
-         bounds::kJobs);
-  within(c.add_option("--threads", arguments->threads, "Threads of each case; 0: as many as OpenMP reports")
-             .capture_default_str(),
-         bounds::kThreads);
+  require_range(
+      c.add_option("--jobs", arguments->jobs, "Cases that run at once; 0: one for each core").capture_default_str(),
+      bounds::kJobs);
+  require_range(c.add_option("--threads", arguments->threads, "Threads of each case; 0: as many as OpenMP reports")
+                    .capture_default_str(),
+                bounds::kThreads);
   c.add_flag("--direct", arguments->direct,
              "Run the program without writing and opening an archive; a .tern case runs as it is");
-  within(c.add_option("--every", arguments->every, "Run only every N-th case, and the first of each folder")
-             .capture_default_str(),
-         bounds::kEvery);
+  require_range(c.add_option("--every", arguments->every, "Run only every N-th case, and the first of each folder")
+                    .capture_default_str(),
+                bounds::kEvery);
   c.add_flag("--no-texts", arguments->no_texts,
              "Remove origins, names of values and annotations from each program first: no result depends on them");
   add_device_options(c, arguments->device);

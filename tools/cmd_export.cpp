@@ -160,16 +160,18 @@ void print_report(const ExportArguments& a, const Program& program, const Import
 
 /// Packs the weights for this machine's processor and replaces the program's packed weights.
 void add_packings(Program& program, const SymbolSizes& sizes) {
-  const std::vector<Packing> before = std::exchange(program.packings, {});
+  const std::vector<Packing> old_packings = std::exchange(program.packings, {});
   PackRecorder recorder =
       pack_weights(std::shared_ptr<const Program>(std::shared_ptr<const Program>(), &program), last_sizes(sizes));
   for (auto& [name, bytes] : recorder.packed) {
     const auto& [storage, key] = name;
     // Copies of both for the lambda: clang before version 16 cannot capture structured bindings.
-    const auto same = std::ranges::find_if(
-        before, [storage = storage, key = key](const Packing& p) { return p.storage == storage && p.key == key; });
+    const auto old_packing = std::ranges::find_if(old_packings, [storage = storage, key = key](const Packing& p) {
+      return p.storage == storage && p.key == key;
+    });
     program.packings.push_back(
-        {storage, key, same != before.end() ? same->packed : add_storage(program, std::move(bytes))});
+        {storage, key,
+         old_packing != old_packings.end() ? old_packing->packed : add_storage(program, std::move(bytes))});
   }
 }
 
@@ -180,9 +182,9 @@ TuneReport add_tuning(Program& program, const ExportArguments& a, const SymbolSi
   options.seconds = a.tune_seconds;
   options.sizes = last_sizes(sizes);
   Progress progress("tuning", 100);
-  options.on_progress = [&](double share, const std::string& what) {
-    progress.note(what);
-    progress.set(static_cast<std::uint64_t>(share * 100));
+  options.on_progress = [&](double fraction, const std::string& step_name) {
+    progress.note(step_name);
+    progress.set(static_cast<std::uint64_t>(fraction * 100));
   };
   TuneReport report = tune(Model::open(a.output), options);
   if (report.kinds.empty()) return report;
@@ -201,12 +203,13 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
 }
 
 [[noreturn]] void refuse_nothing_quantized(const QuantizeReport& report) {
-  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kMaxReasons = 5;
   std::string reasons;
-  for (std::size_t i = 0; i < std::min(kMost, report.unquantized.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kMaxReasons, report.unquantized.size()); ++i)
     reasons += fmt::format("{}{}: {}", i == 0 ? "" : "; ", escape_name(report.unquantized[i].name),
                            escape_name(report.unquantized[i].reason, 400));
-  if (report.unquantized.size() > kMost) reasons += fmt::format("; and {} more", report.unquantized.size() - kMost);
+  if (report.unquantized.size() > kMaxReasons)
+    reasons += fmt::format("; and {} more", report.unquantized.size() - kMaxReasons);
   fail(ErrorCode::invalid_argument,
        reasons.empty() ? "--quantize: the program has no floating-point weight that a product or an embedding reads"
                        : "--quantize: no weight is quantized. " + reasons);
@@ -328,9 +331,9 @@ int run_export(ExportArguments& a) {
   const Calibration* const measured = calibration ? &*calibration : nullptr;
   if (!a.quantize.chart.empty()) write_chart(a.quantize.chart, chart_of(import.quantized, measured));
   std::optional<Progress> progress;
-  options.on_progress = [&](std::uint64_t done, std::uint64_t total) {
+  options.on_progress = [&](std::uint64_t completed_bytes, std::uint64_t total) {
     if (!progress) progress.emplace("writing", total);
-    progress->set(done);
+    progress->set(completed_bytes);
   };
   const SymbolSizes sizes = parse_sizes(a.sizes, program, size_names(program));
   std::vector<LimitedMethod> limited;
@@ -389,8 +392,8 @@ void add_export_command(Command app, CommandLine& line) {
   c.add_flag("--tune", a->tune,
              "With --target cpu: run the program on made-up inputs, try other algorithms for its products and "
              "convolutions, and store the faster ones for this processor and number of threads");
-  within(c.add_option("--tune-seconds", a->tune_seconds, "Time limit for the search").capture_default_str(),
-         bounds::kSeconds);
+  require_range(c.add_option("--tune-seconds", a->tune_seconds, "Time limit for the search").capture_default_str(),
+                bounds::kSeconds);
   c.add_option("--precision", a->precision,
                "bfloat16 or float16: store the weights that only matrix products read in this type. With bfloat16, "
                "products, convolutions and attention also multiply in it, on processors where that is faster. Sums "

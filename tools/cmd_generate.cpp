@@ -167,9 +167,10 @@ void add_generate_command(Command app, CommandLine& line) {
   add_sampling_options(c, a->sampling);
   c.add_flag("--ignore-end", a->ignore_end, "Continue after the model's end token");
   c.add_flag("--ids", a->ids, "The prompt is token ids (1,15,27), and so is the answer");
-  within(c.add_option("--logprobs", a->logprobs,
-                      "With --json: the logarithm of each token's probability, and this number of likely tokens"),
-         bounds::kLogprobs);
+  require_range(
+      c.add_option("--logprobs", a->logprobs,
+                   "With --json: the logarithm of each token's probability, and this number of likely tokens"),
+      bounds::kLogprobs);
   c.add_flag("--json", a->json, "Print text, tokens, counts and times as JSON, at the end");
   c.add_flag("--time", a->time, "Print times and tokens a second on standard error");
   c.footer(

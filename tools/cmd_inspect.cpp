@@ -41,8 +41,9 @@ void add_inspect_command(Command app, CommandLine& line) {
   const Command c = app.add_subcommand("inspect", "Show what is in an archive, a .pt2 file or a GGUF file");
   c.add_option("file", a->path, "A .tern archive; a .pt2 file, which is imported in memory; or a GGUF file").required();
   c.add_flag("--nodes", a->options.nodes, "List every node");
-  within(c.add_option("--weights", a->options.weights, "List this many of the largest weights").capture_default_str(),
-         bounds::kListed);
+  require_range(
+      c.add_option("--weights", a->options.weights, "List this many of the largest weights").capture_default_str(),
+      bounds::kListed);
   c.add_option("--size", a->options.sizes,
                "The value of a symbolic size, for the cost of a run (default: 32 or the nearest allowed). May be "
                "repeated")

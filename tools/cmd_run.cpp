@@ -89,16 +89,16 @@ Json summary_json(const std::string& name, const Tensor& t) {
           {"not_finite", s.count - s.finite}};
 }
 
-void print_run_text(std::FILE* out, const std::string& name, const Tensor& t) {
+void print_run_text(std::FILE* stream, const std::string& name, const Tensor& t) {
   constexpr std::int64_t kMaxValues = 16;
   if (t.dtype() == DType::invalid) {
-    fmt::print(out, "{}: None\n", escape_name(name));
+    fmt::print(stream, "{}: None\n", escape_name(name));
     return;
   }
   const Summary s = summarize(t);
-  fmt::print(out, "{}: {}{}", escape_name(name), name_of(t.dtype()), sizes_text(t.sizes()));
+  fmt::print(stream, "{}: {}{}", escape_name(name), name_of(t.dtype()), sizes_text(t.sizes()));
   if (s.count > kMaxValues) {
-    fmt::print(out, ", from {:.6g} to {:.6g}, mean {:.6g}{}\n", s.min, s.max, s.mean(),
+    fmt::print(stream, ", from {:.6g} to {:.6g}, mean {:.6g}{}\n", s.min, s.max, s.mean(),
                s.finite < s.count ? fmt::format(", {} not finite", s.count - s.finite) : "");
     return;
   }
@@ -106,14 +106,14 @@ void print_run_text(std::FILE* out, const std::string& name, const Tensor& t) {
   convert(t.data(), t.dtype(), values.data(), DType::f64, s.count);
   std::string text;
   for (double x : values) text += fmt::format("{}{:.6g}", text.empty() ? "" : ", ", x);
-  fmt::print(out, " = {}\n", text);
+  fmt::print(stream, " = {}\n", text);
 }
 
 /// Writes the results of calls: summaries to a stream, tensors to the file.
 class CmdRunResults {
  public:
   CmdRunResults(const FunctionInfo& f, const RunArguments& a, std::size_t calls)
-      : f_(f), a_(a), out_(a.output == "-" ? stderr : stdout), several_(calls > 1) {}
+      : f_(f), a_(a), stream_(a.output == "-" ? stderr : stdout), several_(calls > 1) {}
   void add(std::size_t call, const std::vector<Tensor>& outputs) {
     const std::string prefix = several_ ? fmt::format("call{}.", call) : std::string();
     Json list = Json::array();
@@ -122,7 +122,7 @@ class CmdRunResults {
       if (a_.json) {
         list.push_back(summary_json(name, outputs[i]));
       } else {
-        print_run_text(out_, prefix + name, outputs[i]);
+        print_run_text(stream_, prefix + name, outputs[i]);
       }
       if (!a_.output.empty() && outputs[i].dtype() != DType::invalid)
         results_.tensors.emplace_back(prefix + name, to_host_results(outputs[i]));
@@ -133,9 +133,9 @@ class CmdRunResults {
     if (a_.json) {
       Json document = several_ ? Json{{"calls", std::move(calls_)}} : calls_.empty() ? Json::object() : calls_.front();
       document["widened"] = widened_json(widened);
-      fmt::print(out_, "{}\n", json_text(document));
+      fmt::print(stream_, "{}\n", json_text(document));
     } else {
-      std::fputs(widened_text(widened).c_str(), out_);
+      std::fputs(widened_text(widened).c_str(), stream_);
     }
     if (!a_.output.empty()) write_tensors(a_.output, results_, a_.format);
   }
@@ -143,7 +143,7 @@ class CmdRunResults {
  private:
   const FunctionInfo& f_;
   const RunArguments& a_;
-  std::FILE* out_;
+  std::FILE* stream_;
   bool several_;
   Json calls_ = Json::array();
   NamedTensors results_;
@@ -247,15 +247,16 @@ void add_run_command(Command app, CommandLine& line) {
       .type_name("FORMAT");
   c.add_option("-f,--function", a->function, "The function to run, if there are several").type_name("NAME");
   add_threads_option(c, a->threads);
-  within(c.add_option("--repeat", a->repeat,
-                      "Run all calls this many times; mutable state carries over, and the last results are kept")
-             .capture_default_str(),
-         bounds::kRepeat);
-  within(c.add_option("--max-seconds", a->max_seconds, "Time limit for each run; 0: no limit").capture_default_str(),
-         bounds::kLimitSeconds);
-  within(c.add_option("--max-iterations", a->max_iterations, "Iteration limit for each while loop; 0: no limit")
-             .capture_default_str(),
-         bounds::kIterations);
+  require_range(c.add_option("--repeat", a->repeat,
+                             "Run all calls this many times; mutable state carries over, and the last results are kept")
+                    .capture_default_str(),
+                bounds::kRepeat);
+  require_range(
+      c.add_option("--max-seconds", a->max_seconds, "Time limit for each run; 0: no limit").capture_default_str(),
+      bounds::kLimitSeconds);
+  require_range(c.add_option("--max-iterations", a->max_iterations, "Iteration limit for each while loop; 0: no limit")
+                    .capture_default_str(),
+                bounds::kIterations);
   c.add_option("--max-memory", a->max_memory,
                "Limit for the memory of intermediate values and scratch: bytes, or 512MB, 2GB; 0: no limit")
       .as_bytes()

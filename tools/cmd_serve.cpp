@@ -122,8 +122,8 @@ void add_serve_command(Command app, CommandLine& line) {
   const Command c = app.add_subcommand("serve", "Serve a language model by OpenAI's HTTP interface");
   add_engine_options(c, a->engine);
   add_chat_options(c, a->engine);
-  within(c.add_option("--port", a->port, "The port of the server; 0: any that is free").capture_default_str(),
-         bounds::kPort);
+  require_range(c.add_option("--port", a->port, "The port of the server; 0: any that is free").capture_default_str(),
+                bounds::kPort);
   c.add_option("--host", a->host,
                "The address of the interface. Others than this machine's own need a key, because other machines may "
                "reach them")
@@ -138,18 +138,18 @@ void add_serve_command(Command app, CommandLine& line) {
                "An archive of 'tern export --embeddings' for /v1/embeddings, beside the model; its name there is the "
                "archive's")
       .type_name("ARCHIVE");
-  within(c.add_option("--queue", a->queue, "Limit of requests that wait for a slot").capture_default_str(),
-         bounds::kWaiting);
-  within(c.add_option("--max-tokens", a->max_tokens, "Limit of each answer's tokens; 0: the model's context")
-             .capture_default_str(),
-         bounds::kTokens);
+  require_range(c.add_option("--queue", a->queue, "Limit of requests that wait for a slot").capture_default_str(),
+                bounds::kWaiting);
+  require_range(c.add_option("--max-tokens", a->max_tokens, "Limit of each answer's tokens; 0: the model's context")
+                    .capture_default_str(),
+                bounds::kTokens);
   c.add_option("--body-bytes", a->body_bytes, "Limit of a request's body: bytes, or 512KB, 4MB")
       .as_bytes()
       .type_name("BYTES")
       .capture_default_str();
-  within(c.add_option("--time-limit", a->time_limit, "Limit of seconds for a request").capture_default_str(),
-         bounds::kSeconds);
-  within(
+  require_range(c.add_option("--time-limit", a->time_limit, "Limit of seconds for a request").capture_default_str(),
+                bounds::kSeconds);
+  require_range(
       c.add_option("--finish-seconds", a->finish_seconds, "Seconds that running requests get after Ctrl-C or SIGTERM")
           .capture_default_str(),
       bounds::kFinishSeconds);

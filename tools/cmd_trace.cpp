@@ -100,7 +100,7 @@ void add_trace_command(Command app, CommandLine& line) {
                "several ranks; or the word flight and a folder of flight records, tern_flight_0, tern_flight_1, ...")
       .required();
   c.add_option("-o,--output", a->output, "Output file of merge; .json.gz is compressed").type_name("FILE");
-  within(c.add_option("--most", a->max_rows, "Rows of each table").capture_default_str(), bounds::kListed);
+  require_range(c.add_option("--most", a->max_rows, "Rows of each table").capture_default_str(), bounds::kListed);
   c.add_flag("--json", a->json, "Print all figures as JSON");
   c.footer(
       "Examples:\n  tern run model.tern --random --trace run.json.gz\n  tern trace run.json.gz --most 20\n"

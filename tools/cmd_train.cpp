@@ -125,9 +125,9 @@ void write_plot(const std::string& path, const Trainer& trainer, const std::stri
 void print_start(const TrainCommandArguments& a, const Trainer& t) {
   for (const std::string& w : t.warnings()) fmt::print(stderr, "tern: {}\n", w);
   if (a.options.json) return;
-  const std::uint64_t held = t.held_out_samples();
+  const std::uint64_t held_out_count = t.held_out_samples();
   fmt::print("{}: {} samples{}, {} steps an epoch{}{}\n", escape_name(a.options.data), t.trained_samples(),
-             held > 0 ? fmt::format(" and {} held out", held) : "", t.steps_each(),
+             held_out_count > 0 ? fmt::format(" and {} held out", held_out_count) : "", t.steps_each(),
              t.ranks().alone() ? "" : fmt::format(", {} ranks", t.ranks().size()),
              t.history().position.step > 0 ? fmt::format("; continues after step {}", t.history().position.step) : "");
 }
@@ -181,13 +181,15 @@ void check_adapters(const TrainOptions& o, const Model& model) {
 void warn_of_buffers(const TrainOptions& o, const Model& model) {
   if (o.adapters.empty()) return;
   const auto& states = model.program()->states;
-  const auto changed = [](const State& s) { return s.is_mutable && s.persistent && s.kind == State::Kind::buffer; };
-  const auto found = std::ranges::find_if(states, changed);
+  const auto is_changed_buffer = [](const State& s) {
+    return s.is_mutable && s.persistent && s.kind == State::Kind::buffer;
+  };
+  const auto found = std::ranges::find_if(states, is_changed_buffer);
   if (found == states.end()) return;
   fmt::print(stderr,
              "tern: --adapters: training also changes {} buffers, such as {}; the file holds adapters alone, so use -o "
              "or --forward, or export the model in eval() mode\n",
-             std::ranges::count_if(states, changed), escape_name(found->name));
+             std::ranges::count_if(states, is_changed_buffer), escape_name(found->name));
 }
 
 /// A progress bar, and a line for each epoch.
@@ -276,9 +278,9 @@ void finish(const TrainCommandArguments& a, const Model& model, Trainer& trainer
   }
   if (is_terminal(1))
     fmt::print("{}", curve_text(curve_of(trainer.history(), trainer.steps_each()), terminal_columns(1), kCurveRows));
-  if (const auto best = trainer.stopped_at()) {
+  if (const auto best_epoch = trainer.stopped_at()) {
     fmt::print("stopped after epoch {}: the held-out loss was smallest in epoch {}, whose states the archive has\n",
-               trainer.history().epochs.size(), *best + 1);
+               trainer.history().epochs.size(), *best_epoch + 1);
   }
   fmt::print("{}: trained for {} steps\n", escape_name(a.options.output), trainer.history().position.step);
 }
@@ -372,17 +374,18 @@ void add_train_command(Command app, CommandLine& line) {
                "Also write only the low-rank adapters of 'tern export --train --lora', with PEFT's names; --forward "
                "merges them into the weights")
       .type_name("FILE.safetensors");
-  within(
+  require_range(
       c.add_option("--epochs", o.epochs, "Number of epochs: how often training uses each sample").capture_default_str(),
       bounds::kRunCount);
-  within(c.add_option("--steps", o.steps, "Stop after this many steps"), bounds::kRunCount);
-  within(c.add_option("--batch", o.batch,
-                      "Samples of a step, of all ranks together; the program's, if it was exported with a fixed size")
-             .capture_default_str(),
-         bounds::kEvery);
-  within(c.add_option("--accumulate", o.accumulate,
-                      "Batches of a step, which uses the mean of their gradients (tern export --accumulate)"),
-         bounds::kEvery);
+  require_range(c.add_option("--steps", o.steps, "Stop after this many steps"), bounds::kRunCount);
+  require_range(
+      c.add_option("--batch", o.batch,
+                   "Samples of a step, of all ranks together; the program's, if it was exported with a fixed size")
+          .capture_default_str(),
+      bounds::kEvery);
+  require_range(c.add_option("--accumulate", o.accumulate,
+                             "Batches of a step, which uses the mean of their gradients (tern export --accumulate)"),
+                bounds::kEvery);
   c.add_option("--held-out", a->held_out,
                "Measure loss and accuracy after each epoch on this share of the samples, which training leaves out, "
                "or on another file")
@@ -391,10 +394,11 @@ void add_train_command(Command app, CommandLine& line) {
                "Another figure of held-out samples: f1, iou, auc (losses over classes; auc of bce_with_logits too), "
                "perplexity, mae, rmse, r2 (losses over numbers). May be repeated")
       .type_name("NAME");
-  within(c.add_option("--patience", o.patience,
-                      "Stop after this many epochs without a smaller held-out loss, and write the states of the best "
-                      "epoch"),
-         bounds::kRunCount);
+  require_range(
+      c.add_option("--patience", o.patience,
+                   "Stop after this many epochs without a smaller held-out loss, and write the states of the best "
+                   "epoch"),
+      bounds::kRunCount);
   c.add_option("--lr", a->rates,
                "Learning rate (default: the one that export was given); 'lm_head: 1e-4' or 'lm_head: 0.1x' for a group "
                "of --params with a rate. May be repeated")
@@ -404,20 +408,20 @@ void add_train_command(Command app, CommandLine& line) {
                "constant). END is the last factor, FACTOR is applied every EVERY steps. 'lm_head: linear' is that of a "
                "group of --params with a rate. May be repeated")
       .type_name("[SELECTOR: ]SCHEDULE");
-  within(c.add_option("--warmup", o.warmup,
-                      "Steps in which the learning rate rises to its full value, before the schedule"),
-         bounds::kRunCount);
-  within(c.add_option("--seed", o.seed, "Seed of the order of samples, of the held-out share, and of dropout")
-             .capture_default_str(),
-         bounds::kSeed);
+  require_range(c.add_option("--warmup", o.warmup,
+                             "Steps in which the learning rate rises to its full value, before the schedule"),
+                bounds::kRunCount);
+  require_range(c.add_option("--seed", o.seed, "Seed of the order of samples, of the held-out share, and of dropout")
+                    .capture_default_str(),
+                bounds::kSeed);
   c.add_flag("!--no-shuffle", o.shuffle, "Take the samples in the order of the file");
   c.add_flag("--drop-last", o.drop_last, "Leave out an incomplete batch at the end of an epoch");
   c.add_flag("--cast", o.cast, "Convert arrays of another element type, even if values are rounded");
   c.add_option("--method", o.method, "The step function of an archive that has no train_step").type_name("NAME");
   c.add_option("--checkpoint", o.checkpoints, "Write checkpoints to this folder; the last two are kept")
       .type_name("FOLDER");
-  within(c.add_option("--every", o.every, "Steps between checkpoints (default: one at the end of each epoch)"),
-         bounds::kRunCount);
+  require_range(c.add_option("--every", o.every, "Steps between checkpoints (default: one at the end of each epoch)"),
+                bounds::kRunCount);
   c.add_flag("--resume", o.resume,
              "Continue from the newest checkpoint, with the same results as without the interruption; begin if there "
              "is none");

@@ -55,26 +55,26 @@ void check_archive_file(const std::string& path) {
 int run_upgrade(const UpgradeArguments& a) {
   check_archive_file(a.input);
   refuse_to_replace("--output", a.output, {a.input});
-  const ArchiveForm before = form_of(a.input);
+  const ArchiveForm old_form = form_of(a.input);
   const std::shared_ptr<const Program> program = open_archive(a.input, {Access::map, Verify::now});
   WriteOptions options;
-  if (before.compressed) options.codec = WriteOptions::Codec::zstd;
+  if (old_form.compressed) options.codec = WriteOptions::Codec::zstd;
   std::optional<Progress> progress;
-  options.on_progress = [&](std::uint64_t done, std::uint64_t total) {
+  options.on_progress = [&](std::uint64_t completed_bytes, std::uint64_t total) {
     if (!progress) progress.emplace("writing", total);
-    progress->set(done);
+    progress->set(completed_bytes);
   };
   const WriteReport written = write_archive(*program, a.output, options);
   progress.reset();
   const std::string version = fmt::format("{}.{}", kMajorVersion, kMinorVersion);
   if (a.json) {
     print_output(json_text(nlohmann::ordered_json{{"output", a.output},
-                                                  {"from_version", before.version},
+                                                  {"from_version", old_form.version},
                                                   {"version", version},
                                                   {"bytes", written.file_size}}) +
                  "\n");
   } else {
-    print_output(fmt::format("{}: format {} (before: {}), {}\n", escape_name(a.output), version, before.version,
+    print_output(fmt::format("{}: format {} (before: {}), {}\n", escape_name(a.output), version, old_form.version,
                              human_bytes(written.file_size)));
   }
   return 0;

@@ -28,22 +28,22 @@ struct VerifyArguments {
 };
 
 Side side_of(const Model& model, const std::string& function, const VerifyArguments& a) {
-  Side side;
-  side.program = model.program();
-  side.function = static_cast<std::uint32_t>(side.program->find_entry(function));
-  side.options.threads = a.threads;
-  side.seed = a.inputs.seed;
-  return side;
+  Side program_side;
+  program_side.program = model.program();
+  program_side.function = static_cast<std::uint32_t>(program_side.program->find_entry(function));
+  program_side.options.threads = a.threads;
+  program_side.seed = a.inputs.seed;
+  return program_side;
 }
 
-Precision precision_of(const Side& side) {
-  return Model(side.program).prepare(side.options).precision();
+Precision precision_of(const Side& program_side) {
+  return Model(program_side.program).prepare(program_side.options).precision();
 }
 
 /// "bfloat16, 2 patterns kept, on xpu"
-std::string title_of(const Side& side, const DeviceChoice& device) {
-  const Precision precision = precision_of(side);
-  std::string title = side.options.reproducible ? "reproducible" : name_of(precision);
+std::string title_of(const Side& program_side, const DeviceChoice& device) {
+  const Precision precision = precision_of(program_side);
+  std::string title = program_side.options.reproducible ? "reproducible" : name_of(precision);
   if (precision != Precision::exported && !device.kept_patterns.empty())
     title +=
         fmt::format(", {} pattern{} kept", device.kept_patterns.size(), device.kept_patterns.size() == 1 ? "" : "s");
@@ -51,23 +51,23 @@ std::string title_of(const Side& side, const DeviceChoice& device) {
 }
 
 Side test_side(const Model& model, const std::string& function, const VerifyArguments& a) {
-  Side side = side_of(model, function, a);
-  side.options.device = a.device.name;
-  side.options.reproducible = a.device.reproducible;
-  side.options.precision = precision_of(a.device);
-  side.options.copy_weights = a.device.copy_weights;
-  side.options.native_code = a.device.native_code;
-  side.program = keeping(side.program, a.device.kept_patterns);
-  side.title = title_of(side, a.device);
-  return side;
+  Side program_side = side_of(model, function, a);
+  program_side.options.device = a.device.name;
+  program_side.options.reproducible = a.device.reproducible;
+  program_side.options.precision = precision_of(a.device);
+  program_side.options.copy_weights = a.device.copy_weights;
+  program_side.options.native_code = a.device.native_code;
+  program_side.program = keeping(program_side.program, a.device.kept_patterns);
+  program_side.title = title_of(program_side, a.device);
+  return program_side;
 }
 
 Side reference_side(const Model& model, const std::string& function, const VerifyArguments& a) {
-  Side side = side_of(model, function, a);
-  side.options.reproducible = a.against == "reproducible";
-  if (a.against == "float32") side.program = keeping_all(side.program);
-  side.title = a.against;
-  return side;
+  Side program_side = side_of(model, function, a);
+  program_side.options.reproducible = a.against == "reproducible";
+  if (a.against == "float32") program_side.program = keeping_all(program_side.program);
+  program_side.title = a.against;
+  return program_side;
 }
 
 /// True if the options of the run under test equal the reference run's.
@@ -94,8 +94,8 @@ void measure(const VerifyArguments& a, const Side& test, const Side& reference, 
              VerifyReport& report) {
   Progress progress("nodes");
   NodesRequest request;
-  request.on_progress = [&](std::size_t done, std::size_t total) {
-    progress.set(done);
+  request.on_progress = [&](std::size_t completed_values, std::size_t total) {
+    progress.set(completed_values);
     progress.note(fmt::format("of {}", total));
   };
   report.nodes = measure_nodes(test, reference, calls, request);
@@ -109,8 +109,8 @@ void measure(const VerifyArguments& a, const Side& test, const Side& reference, 
 int run_verify(VerifyArguments& a) {
   const Model model = open_model(a.model);
   const std::string name = choose_function(model.functions(), a.function).name;
-  const bool plain = is_plain(a, *model.program()) && a.reference.empty();
-  if (plain && a.expected.empty()) {
+  const bool uses_archived_reference = is_plain(a, *model.program()) && a.reference.empty();
+  if (uses_archived_reference && a.expected.empty()) {
     fail(ErrorCode::invalid_argument,
          "both runs would be the same: choose how the model runs (--precision, --device, --reproducible), or its "
          "reference (--expected, --reference, --against)");
@@ -119,11 +119,12 @@ int run_verify(VerifyArguments& a) {
   const Side test = test_side(model, name, a);
   Side reference;  // side with the reference results
   if (!a.reference.empty()) {
-    const Model other = open_model(a.reference);
-    const bool has_name = other.program()->find_entry(name) >= 0;
-    reference = reference_side(other, has_name ? name : choose_function(other.functions(), "").name, a);
+    const Model reference_model = open_model(a.reference);
+    const bool has_name = reference_model.program()->find_entry(name) >= 0;
+    reference =
+        reference_side(reference_model, has_name ? name : choose_function(reference_model.functions(), "").name, a);
     reference.title = fmt::format("{} of {}", a.against, a.reference);
-  } else if (!plain) {
+  } else if (!uses_archived_reference) {
     reference = reference_side(model, name, a);
   }
   VerifyReport report;
@@ -141,7 +142,7 @@ int run_verify(VerifyArguments& a) {
   }
   report.broken = broken_limits(report.results.compared.front(), a.limits, calls.size() > 1);
   // Explains failures node by node.
-  if (report.nodes_asked || (!report.broken.empty() && !plain && a.reference.empty())) {
+  if (report.nodes_asked || (!report.broken.empty() && !uses_archived_reference && a.reference.empty())) {
     report.nodes_of_model_alone = reference.program == nullptr || !has_same_nodes(test.f(), reference.f());
     const Side against = report.nodes_of_model_alone ? reference_side(model, name, a) : reference;
     report.nodes_run = test.title;
@@ -158,7 +159,7 @@ int run_verify(VerifyArguments& a) {
 }
 
 void add_limit(Command c, const char* name, std::optional<double>& limit, const char* text, RealBounds bounds) {
-  within(c.add_option(name, limit, text), bounds);
+  require_range(c.add_option(name, limit, text), bounds);
 }
 
 }  // namespace
@@ -190,13 +191,14 @@ void add_verify_command(Command app, CommandLine& line) {
                "mutK for input K after the call, with the prefix callC. for several calls. The limits apply to them")
       .type_name("FILE");
   c.add_flag("--nodes", a->nodes, "Print the errors of each node that gives a floating tensor");
-  within(c.add_option("--worst", a->worst, "Print only this many nodes, those with the largest own errors first"),
-         bounds::kNodes);
+  require_range(
+      c.add_option("--worst", a->worst, "Print only this many nodes, those with the largest own errors first"),
+      bounds::kNodes);
   add_limit(c, "--min-cosine", a->limits.cosine, "Fail if the cosine similarity of a result is smaller",
             bounds::kCosine);
   add_limit(c, "--min-sqnr", a->limits.sqnr, "Fail if the SQNR of a result is smaller, in dB", bounds::kDecibels);
   add_limit(c, "--min-agreement", a->limits.agreement,
-            "Fail if the share of equal first answers of a result is smaller", bounds::kShare);
+            "Fail if the share of equal first answers of a result is smaller", bounds::kFractionBounds);
   add_gains_option(c, a->gains);
   c.add_flag("--json", a->json, "Print the report as JSON");
   c.footer(

@@ -35,61 +35,63 @@ std::optional<view::RunFigures> figures_of(const ViewArguments& a, const view::V
 }
 
 view::Shown open_all(const ViewArguments& a) {
-  view::Shown shown;
-  shown.sizes = a.sizes;
-  shown.models.push_back(view::open_viewed(a.model));
-  if (!a.other_model.empty()) shown.models.push_back(view::open_viewed(a.other_model));
-  if (a.traces.size() > shown.models.size())
+  view::Shown shown_models;
+  shown_models.sizes = a.sizes;
+  shown_models.models.push_back(view::open_viewed(a.model));
+  if (!a.other_model.empty()) shown_models.models.push_back(view::open_viewed(a.other_model));
+  if (a.traces.size() > shown_models.models.size())
     fail(ErrorCode::invalid_argument, "--trace: there are more traces than models");
-  view::check_sizes(shown.models, a.sizes);
-  for (std::size_t i = 0; i < shown.models.size(); ++i) shown.run_figures.push_back(figures_of(a, shown.models[i], i));
-  return shown;
+  view::check_sizes(shown_models.models, a.sizes);
+  for (std::size_t i = 0; i < shown_models.models.size(); ++i)
+    shown_models.run_figures.push_back(figures_of(a, shown_models.models[i], i));
+  return shown_models;
 }
 
-void write_file(const ViewArguments& a, const view::Shown& shown) {
+void write_file(const ViewArguments& a, const view::Shown& shown_models) {
   AtomicFile file(a.html);
-  file.write(view::page_with(view::data_json_with_weights(shown, a.weight_bytes)));
+  file.write(view::page_with(view::data_json_with_weights(shown_models, a.weight_bytes)));
   file.commit();
   fmt::print("{}: {}\n", escape_name(a.html), human_bytes(file.size()));
 }
 
-void serve_page(const ViewArguments& a, const view::Shown& shown) {
+void serve_page(const ViewArguments& a, const view::Shown& shown_models) {
   view::Site site;
-  site.page = view::page_with(view::data_json(shown, true));
-  const auto has = [&](std::uint32_t model, std::uint32_t state) {
-    return model < shown.models.size() && shown.models[model].program != nullptr &&
-           state < shown.models[model].program->states.size();
+  site.page = view::page_with(view::data_json(shown_models, true));
+  const auto has_state = [&](std::uint32_t model, std::uint32_t state) {
+    return model < shown_models.models.size() && shown_models.models[model].program != nullptr &&
+           state < shown_models.models[model].program->states.size();
   };
   site.weight = [&](std::uint32_t model, std::uint32_t state) -> std::optional<std::string> {
-    if (!has(model, state)) return {};
-    return view::weight_json(*shown.models[model].program, state).dump();
+    if (!has_state(model, state)) return {};
+    return view::weight_json(*shown_models.models[model].program, state).dump();
   };
   site.compared = [&](std::uint32_t state, std::uint32_t other_state) -> std::optional<std::string> {
-    if (!has(0, state) || !has(1, other_state)) return {};
-    return view::compared_json(*shown.models[0].program, state, *shown.models[1].program, other_state).dump();
+    if (!has_state(0, state) || !has_state(1, other_state)) return {};
+    return view::compared_json(*shown_models.models[0].program, state, *shown_models.models[1].program, other_state)
+        .dump();
   };
   view::Browser browser;
-  const auto ready = [&](const std::string& address) {
-    const bool opened = !a.no_browser && browser.open(address);
+  const auto announce_address = [&](const std::string& address) {
+    const bool is_opened = !a.no_browser && browser.open(address);
     fmt::print("{}\n", address);
     std::fflush(stdout);
     fmt::print(stderr, "{}; Ctrl-C ends the server\n",
-               opened ? "opened in the browser" : "open this address in a browser");
+               is_opened ? "opened in the browser" : "open this address in a browser");
   };
-  view::serve(site, a.port, ready, [&] { browser.forget(); });
+  view::serve(site, a.port, announce_address, [&] { browser.forget(); });
 }
 
 /// The page must not overwrite its own inputs.
 void check_html(const ViewArguments& a) {
-  std::vector<std::string> shown = a.traces;
-  shown.insert(shown.end(), {a.model, a.other_model});
-  refuse_to_replace("--html", a.html, shown);
+  std::vector<std::string> input_files = a.traces;
+  input_files.insert(input_files.end(), {a.model, a.other_model});
+  refuse_to_replace("--html", a.html, input_files);
 }
 
 int run_view(const ViewArguments& a) {
   check_html(a);
-  const view::Shown shown = open_all(a);
-  a.html.empty() ? serve_page(a, shown) : write_file(a, shown);
+  const view::Shown shown_models = open_all(a);
+  a.html.empty() ? serve_page(a, shown_models) : write_file(a, shown_models);
   return 0;
 }
 
@@ -116,8 +118,8 @@ void add_view_command(Command app, CommandLine& line) {
       .as_bytes()
       .type_name("BYTES")
       .capture_default_str();
-  within(c.add_option("--port", a->port, "The port of the server; 0: any that is free").capture_default_str(),
-         bounds::kPort);
+  require_range(c.add_option("--port", a->port, "The port of the server; 0: any that is free").capture_default_str(),
+                bounds::kPort);
   c.add_flag("--no-browser", a->no_browser, "Print the address, and do not open a browser");
   c.footer(
       "Examples:\n  tern view model.tern\n  tern view model.tern --run --size batch=8\n"

@@ -64,12 +64,13 @@ inline void add_copy_weights_option(Command command, DeviceChoice& device) {
                    "Copy the weights even to a device that can read the mapped file");
 }
 inline void add_share_options(Command command, DeviceChoice& device) {
-  within(command.add_option("--units", device.share.units,
-                            "Run on a part of the device with at least this many multiprocessors; 0: the whole device"),
-         bounds::kUnits);
-  within(command.add_option("--queues", device.share.queues,
-                            "With --units: number of streams that the part serves at once; 0: no limit"),
-         bounds::kUnits);
+  require_range(
+      command.add_option("--units", device.share.units,
+                         "Run on a part of the device with at least this many multiprocessors; 0: the whole device"),
+      bounds::kUnits);
+  require_range(command.add_option("--queues", device.share.queues,
+                                   "With --units: number of streams that the part serves at once; 0: no limit"),
+                bounds::kUnits);
 }
 inline constexpr std::pair<const char*, Precision> kPrecisions[] = {{"exported", Precision::exported},
                                                                     {"bfloat16", Precision::bfloat16},
@@ -97,9 +98,9 @@ inline Precision precision_of(const DeviceChoice& device) {
   return std::ranges::find(kPrecisions, device.precision, &std::pair<const char*, Precision>::first)->second;
 }
 inline void add_threads_option(Command command, int& threads) {
-  within(command.add_option("--threads", threads, "Threads of a run; 0: as many as OpenMP reports (all cores)")
-             .capture_default_str(),
-         bounds::kThreads);
+  require_range(command.add_option("--threads", threads, "Threads of a run; 0: as many as OpenMP reports (all cores)")
+                    .capture_default_str(),
+                bounds::kThreads);
 }
 
 }  // namespace tern

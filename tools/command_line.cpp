@@ -100,9 +100,9 @@ std::string unexpected(const CLI::App& app) {
     }
   }
   const std::string option_name = option->substr(0, option->find('='));
-  const std::string near = near_miss(option_name, names);
+  const std::string near_name = near_miss(option_name, names);
   return fmt::format("'{}' has no option '{}'{}; see '{} --help'", name, escape_name(option_name),
-                     near.empty() ? "" : fmt::format("; did you mean '{}'?", near), name);
+                     near_name.empty() ? "" : fmt::format("; did you mean '{}'?", near_name), name);
 }
 
 /// Reports wrong arguments; throws other errors. `words` begin with the program's name.
@@ -194,9 +194,9 @@ int run_for_text(const std::vector<std::string>& words, std::string* text) {
   all_words.insert(all_words.begin(), "tern");
   CommandLine line;
   const std::unique_ptr<CLI::App> app = make_app(line);
-  OutputText taken;
+  OutputText captured;
   const int status = parse(*app, all_words);
-  *text = std::move(taken.text);
+  *text = std::move(captured.text);
   return status != 0 ? status : line.status;
 }
 

@@ -80,49 +80,49 @@ double finite_or_infinite(double error) {
   return std::isnan(error) ? kInfinity : error;
 }
 
-bool within(const Tolerance& tolerance, double error, double golden) {
+bool is_within(const Tolerance& tolerance, double error, double golden) {
   return std::isfinite(error) && error <= tolerance.atol + tolerance.rtol * golden;
 }
 
-ElementVerdict judge(double a, double b, const Tolerance& tolerance, bool exact) {
+ElementVerdict judge(double a, double b, const Tolerance& tolerance, bool is_exact) {
   if (std::isnan(a) && std::isnan(b)) return {true, 0, 0};
-  if (a == b) return {!exact || std::signbit(a) == std::signbit(b), 0, std::fabs(b)};
+  if (a == b) return {!is_exact || std::signbit(a) == std::signbit(b), 0, std::fabs(b)};
   const double error = finite_or_infinite(std::fabs(a - b));
-  return {!exact && within(tolerance, error, std::fabs(b)), error, std::fabs(b)};
+  return {!is_exact && is_within(tolerance, error, std::fabs(b)), error, std::fabs(b)};
 }
 
-ElementVerdict judge(std::complex<double> a, std::complex<double> b, const Tolerance& tolerance, bool exact) {
+ElementVerdict judge(std::complex<double> a, std::complex<double> b, const Tolerance& tolerance, bool is_exact) {
   const auto is_nan = [](std::complex<double> z) { return std::isnan(z.real()) || std::isnan(z.imag()); };
-  const bool same = same_part(a.real(), b.real()) && same_part(a.imag(), b.imag());
-  if (same || (!exact && is_nan(a) && is_nan(b))) return {true, 0, is_nan(b) ? 0 : std::abs(b)};
-  if (a == b) return {!exact, 0, std::abs(b)};
+  const bool same_parts = same_part(a.real(), b.real()) && same_part(a.imag(), b.imag());
+  if (same_parts || (!is_exact && is_nan(a) && is_nan(b))) return {true, 0, is_nan(b) ? 0 : std::abs(b)};
+  if (a == b) return {!is_exact, 0, std::abs(b)};
   const double error = finite_or_infinite(std::abs(a - b));
-  return {!exact && within(tolerance, error, std::abs(b)), error, std::abs(b)};
+  return {!is_exact && is_within(tolerance, error, std::abs(b)), error, std::abs(b)};
 }
 
 /// 64-bit integers: subtracts before rounding.
 template <typename Int>
-requires std::is_integral_v<Int> ElementVerdict judge(Int a, Int b, const Tolerance& tolerance, bool exact) {
+requires std::is_integral_v<Int> ElementVerdict judge(Int a, Int b, const Tolerance& tolerance, bool is_exact) {
   const auto magnitude = std::fabs(static_cast<double>(b));
   if (a == b) return {true, 0, magnitude};
   const auto difference = static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
   const auto error = static_cast<double>(a > b ? difference : std::uint64_t{0} - difference);
-  return {!exact && within(tolerance, error, magnitude), error, magnitude};
+  return {!is_exact && is_within(tolerance, error, magnitude), error, magnitude};
 }
 
 /// The largest finite part, for the unit of the last place.
 template <typename T>
 double largest_part(T value) {
-  double part = 0;
+  double magnitude_part = 0;
   if constexpr (std::is_same_v<T, std::complex<double>>) {
     for (const double p : {value.real(), value.imag()}) {
-      if (std::isfinite(p)) part = std::max(part, std::fabs(p));
+      if (std::isfinite(p)) magnitude_part = std::max(magnitude_part, std::fabs(p));
     }
   } else {
-    part = std::fabs(static_cast<double>(value));
-    if (!std::isfinite(part)) part = 0;
+    magnitude_part = std::fabs(static_cast<double>(value));
+    if (!std::isfinite(magnitude_part)) magnitude_part = 0;
   }
-  return part;
+  return magnitude_part;
 }
 
 class Comparer {
@@ -130,50 +130,52 @@ class Comparer {
   Comparer(const HostTensor& actual, const HostTensor& golden, Comparison& result)
       : actual_(actual),
         golden_(golden),
-        result_(result),
+        comparison_(result),
         precision_(precision_of(golden.dtype)),
         row_(golden.sizes.empty() ? 1 : std::max<std::int64_t>(golden.sizes.back(), 1)) {}
 
-  /// Compares as T: double, std::complex<double>, or the elements' own 64-bit integer type; `as` is its name.
+  /// Compares as T: double, std::complex<double>, or the elements' own 64-bit integer type; `load_dtype` is its name.
   template <typename T>
-  void run(DType as) {
+  void run(DType load_dtype) {
     // Even: a chunk of types with two elements per byte begins at a whole byte.
     constexpr std::int64_t kChunk = 4096;
     std::vector<T> a(kChunk);
     std::vector<T> b(kChunk);
-    for (std::int64_t begin = 0; begin < result_.elements; begin += kChunk) {
-      const std::int64_t count = std::min(kChunk, result_.elements - begin);
-      load(actual_, begin, count, a.data(), as);
-      load(golden_, begin, count, b.data(), as);
+    for (std::int64_t begin = 0; begin < comparison_.elements; begin += kChunk) {
+      const std::int64_t count = std::min(kChunk, comparison_.elements - begin);
+      load(actual_, begin, count, a.data(), load_dtype);
+      load(golden_, begin, count, b.data(), load_dtype);
       for (std::int64_t i = 0; i < count; ++i) {
         const auto at = static_cast<std::size_t>(i);
-        record_element(judge(a[at], b[at], result_.tolerance, exact()), largest_part(b[at]), begin + i);
+        record_element(judge(a[at], b[at], comparison_.tolerance, is_exact()), largest_part(b[at]), begin + i);
       }
     }
   }
 
  private:
-  bool exact() const { return result_.tolerance.rtol == 0 && result_.tolerance.atol == 0; }
+  bool is_exact() const { return comparison_.tolerance.rtol == 0 && comparison_.tolerance.atol == 0; }
 
-  static void load(const HostTensor& tensor, std::int64_t begin, std::int64_t count, void* to, DType as) {
+  static void load(const HostTensor& tensor, std::int64_t begin, std::int64_t count, void* destination,
+                   DType load_dtype) {
     const std::int64_t offset = begin / elements_per_byte(tensor.dtype) * element_size(tensor.dtype);
-    convert(tensor.data.data() + offset, tensor.dtype, to, as, count);
+    convert(tensor.data.data() + offset, tensor.dtype, destination, load_dtype, count);
   }
 
-  void record_element(const ElementVerdict& verdict, double part, std::int64_t index) {
+  void record_element(const ElementVerdict& verdict, double largest_part, std::int64_t index) {
     if (!verdict.close) {
-      if (result_.mismatches++ == 0) result_.first_mismatch = index;
+      if (comparison_.mismatches++ == 0) comparison_.first_mismatch = index;
     }
     if (verdict.error > 0) {
-      raise(result_.absolute, verdict.error, index);
-      raise(result_.relative, std::isinf(verdict.error) ? kInfinity : verdict.error / verdict.golden, index);
+      raise(comparison_.absolute, verdict.error, index);
+      raise(comparison_.relative, std::isinf(verdict.error) ? kInfinity : verdict.error / verdict.golden, index);
     }
     if (precision_ == nullptr) return;
     row_error_ = std::max(row_error_, verdict.error);
-    row_largest_ = std::max(row_largest_, part);
+    row_largest_ = std::max(row_largest_, largest_part);
     if ((index + 1) % row_ != 0) return;
     if (row_error_ > 0) {
-      result_.worst_ulp = std::max(result_.worst_ulp, row_error_ / unit_of_last_place(*precision_, row_largest_));
+      comparison_.worst_ulp =
+          std::max(comparison_.worst_ulp, row_error_ / unit_of_last_place(*precision_, row_largest_));
     }
     row_error_ = row_largest_ = 0;
   }
@@ -184,7 +186,7 @@ class Comparer {
 
   const HostTensor& actual_;
   const HostTensor& golden_;
-  Comparison& result_;
+  Comparison& comparison_;
   const ComparePrecision* precision_;
   std::int64_t row_;
   double row_error_ = 0;

@@ -31,16 +31,16 @@ DeepCheck check_packed_weights(const std::string& path) {
   DeepCheck check;
   const std::shared_ptr<const Program> archive = open_archive(path, {Access::map, Verify::first_use});
   if (archive->packings.empty()) return check;
-  const auto plain = std::make_shared<Program>(*archive);
-  plain->packings.clear();
-  const PackRecorder recorder = pack_weights(plain, {});
+  const auto unpacked = std::make_shared<Program>(*archive);
+  unpacked->packings.clear();
+  const PackRecorder recorder = pack_weights(unpacked, {});
   for (std::size_t i = 0; i < archive->packings.size(); ++i) {
     const Packing& p = archive->packings[i];
     const auto packed = recorder.packed.find({p.storage, p.key});
     const auto state = std::ranges::find(archive->states, p.storage, &State::storage);
-    const bool own = is_own_layout(p) && state != archive->states.end() && state->type.dtype == DType::f32;
+    const bool has_own_layout = is_own_layout(p) && state != archive->states.end() && state->type.dtype == DType::f32;
     const auto bytes = archive->source->bytes(p.packed);
-    if (packed == recorder.packed.end() && !own) {
+    if (packed == recorder.packed.end() && !has_own_layout) {
       ++check.unchecked;
     } else if (packed != recorder.packed.end() && std::ranges::equal(bytes, packed->second)) {
       ++check.identical;

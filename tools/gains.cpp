@@ -25,30 +25,30 @@ constexpr double kTuneSeconds = 10;    // limit of the search
 constexpr double kWorthSaying = 0.97;  // share of the time
 constexpr std::size_t kMinTurns = 5, kMaxTurns = 25;
 
-std::string gain_line(const char* option, double before, double after, const std::string& more) {
-  return fmt::format("  {:25} would take {:.2f} of the time: {:.3f} ms for {:.3f}{}\n", option, after / before,
-                     after * 1e3, before * 1e3, more);
+std::string gain_line(const char* option, double old_seconds, double new_seconds, const std::string& remark) {
+  return fmt::format("  {:25} would take {:.2f} of the time: {:.3f} ms for {:.3f}{}\n", option,
+                     new_seconds / old_seconds, new_seconds * 1e3, old_seconds * 1e3, remark);
 }
 
-bool is_worth_saying(double before, double after) {
-  return before > 0 && after < kWorthSaying * before;
+bool is_worth_saying(double old_seconds, double new_seconds) {
+  return old_seconds > 0 && new_seconds < kWorthSaying * old_seconds;
 }
 
-std::optional<TuneGain> measure_tuning(const Side& plain) {
+std::optional<TuneGain> measure_tuning(const Side& exported_side) {
   TuneOptions options;
   options.seconds = kTuneSeconds;
-  const ThreadScope scope(Threads::chosen(plain.options.threads));
-  const TuneReport report = tune(Model(plain.program), options);
+  const ThreadScope scope(Threads::chosen(exported_side.options.threads));
+  const TuneReport report = tune(Model(exported_side.program), options);
   if (report.seconds_before <= 0) return std::nullopt;
   return TuneGain{report.seconds_before, report.seconds_after, report.kinds.size(), report.complete};
 }
 
 }  // namespace
 
-double seconds_of_run(const Side& side, Session& session, const std::vector<Tensor>& inputs) {
+double seconds_of_run(const Side& program_side, Session& session, const std::vector<Tensor>& inputs) {
   const std::vector<Tensor> copies = copies_of(inputs);
   const auto start = std::chrono::steady_clock::now();
-  session.run(side.f().name, copies);
+  session.run(program_side.f().name, copies);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -67,19 +67,20 @@ void add_gains_option(Command command, GainsChoice& choice) {
       .type_name("WHICH");
 }
 
-std::optional<PrecisionGain> measure_precision(const Side& plain, Precision precision,
+std::optional<PrecisionGain> measure_precision(const Side& exported_side, Precision precision,
                                                const std::vector<Tensor>& inputs, double median_seconds) {
   if (median_seconds > kLongestRun) return std::nullopt;
-  Side changed = plain;
-  changed.options.precision = precision;
+  Side changed_side = exported_side;
+  changed_side.options.precision = precision;
   PrecisionGain gain;
-  gain.precision = Model(plain.program).prepare(changed.options).precision();
+  gain.precision = Model(exported_side.program).prepare(changed_side.options).precision();
   if (gain.precision == Precision::exported) return std::nullopt;
-  Session before = plain.session(plain.program), after = changed.session(changed.program);
+  Session plain_session = exported_side.session(exported_side.program),
+          changed_session = changed_side.session(changed_side.program);
   Compared compared;
   {
-    const CallResults reference = run_call(plain, before, inputs, false);
-    const CallResults actual = run_call(changed, after, inputs, false);
+    const CallResults reference = run_call(exported_side, plain_session, inputs, false);
+    const CallResults actual = run_call(changed_side, changed_session, inputs, false);
     compare_call(actual.tensors, reference.tensors, 0, compared);
   }
   gain.sqnr = std::numeric_limits<double>::infinity();
@@ -90,24 +91,26 @@ std::optional<PrecisionGain> measure_precision(const Side& plain, Precision prec
   }
   // Equal results come from equal kernels: a difference of time is noise.
   if (std::isinf(gain.sqnr)) return std::nullopt;
-  const auto turns = static_cast<std::size_t>(
+  const auto turn_count = static_cast<std::size_t>(
       std::clamp(kGainSeconds / (2 * std::max(median_seconds, 1e-6)), double(kMinTurns), double(kMaxTurns)));
   std::vector<double> times[2];
-  for (std::size_t turn = 0; turn < turns; ++turn) {
+  for (std::size_t turn = 0; turn < turn_count; ++turn) {
     for (const std::size_t side : {turn % 2, 1 - turn % 2})
-      times[side].push_back(seconds_of_run(plain, side == 0 ? before : after, inputs));
+      times[side].push_back(seconds_of_run(exported_side, side == 0 ? plain_session : changed_session, inputs));
   }
   gain.seconds_before = median(times[0]);
   gain.seconds_after = median(times[1]);
   return gain;
 }
 
-Gains measure_gains(const Side& plain, GainsChoice choice, const std::vector<Tensor>& inputs, double median_seconds) {
+Gains measure_gains(const Side& exported_side, GainsChoice choice, const std::vector<Tensor>& inputs,
+                    double median_seconds) {
   Gains gains;
-  if (choice == GainsChoice::none || plain.options.device != "cpu" || plain.options.reproducible) return gains;
-  if (plain.options.precision == Precision::exported)
-    gains.precision = measure_precision(plain, Precision::automatic, inputs, median_seconds);
-  if (choice == GainsChoice::full) gains.tune = measure_tuning(plain);
+  if (choice == GainsChoice::none || exported_side.options.device != "cpu" || exported_side.options.reproducible)
+    return gains;
+  if (exported_side.options.precision == Precision::exported)
+    gains.precision = measure_precision(exported_side, Precision::automatic, inputs, median_seconds);
+  if (choice == GainsChoice::full) gains.tune = measure_tuning(exported_side);
   return gains;
 }
 

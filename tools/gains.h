@@ -41,16 +41,17 @@ struct Gains {
 };
 
 /// Seconds of one run with copies of the inputs.
-double seconds_of_run(const Side& side, Session& session, const std::vector<Tensor>& inputs);
+double seconds_of_run(const Side& program_side, Session& session, const std::vector<Tensor>& inputs);
 
-/// Runs `plain` and a copy of it with `precision` in turns, for about a second. Empty if the precision changes no
-/// result, or if `median_seconds` of a run are too long for a cheap measurement.
-std::optional<PrecisionGain> measure_precision(const Side& plain, Precision precision,
+/// Runs `exported_side` and a copy of it with `precision` in turns, for about a second. Empty if the precision changes
+/// no result, or if `median_seconds` of a run are too long for a cheap measurement.
+std::optional<PrecisionGain> measure_precision(const Side& exported_side, Precision precision,
                                                const std::vector<Tensor>& inputs, double median_seconds);
 
-/// Measures the chosen gains on the CPU. `plain` runs as exported; a run that already has another precision has no gain
-/// of precision.
-Gains measure_gains(const Side& plain, GainsChoice choice, const std::vector<Tensor>& inputs, double median_seconds);
+/// Measures the chosen gains on the CPU. `exported_side` runs as exported; a run that already has another precision has
+/// no gain of precision.
+Gains measure_gains(const Side& exported_side, GainsChoice choice, const std::vector<Tensor>& inputs,
+                    double median_seconds);
 
 /// A line for each option that takes at least 3 % less time; empty without gains.
 std::string gains_text(const Gains& gains);

@@ -13,9 +13,9 @@ void add_group_options(Command command, std::string& engine, double& timeout_sec
           "Run as one rank of a group of processes over this engine, gloo, mpi, or nccl (rccl) on devices, as torchrun "
           "--no-python, mpirun or srun have started it")
       .type_name("ENGINE");
-  within(command.add_option("--group-timeout", timeout_seconds, "Seconds that a rank waits for the others")
-             .capture_default_str(),
-         bounds::kSeconds);
+  require_range(command.add_option("--group-timeout", timeout_seconds, "Seconds that a rank waits for the others")
+                    .capture_default_str(),
+                bounds::kSeconds);
 }
 
 namespace {
@@ -32,8 +32,9 @@ void put_rank(std::string& name, int rank) {
 }
 
 void put_local_rank(std::string& device) {
-  constexpr std::string_view kPlace = "{local_rank}";
-  if (device.find(kPlace) != std::string::npos) replace_all(device, kPlace, launched_group_options().local_rank);
+  constexpr std::string_view kRankPlaceholder = "{local_rank}";
+  if (device.find(kRankPlaceholder) != std::string::npos)
+    replace_all(device, kRankPlaceholder, launched_group_options().local_rank);
 }
 
 std::shared_ptr<ProcessGroup> join_launched_group(const std::string& engine, double timeout_seconds) {

@@ -27,9 +27,9 @@ void add_input_options(Command command, InputChoice& choice) {
   command.add_flag("--random", choice.random, "Fill inputs that are not given with random values");
   command.add_option("--size", choice.size_texts, "The value of a symbolic size, for --random. May be repeated")
       .type_name("NAME=NUMBER");
-  within(command.add_option("--seed", choice.seed, "Seed of random inputs and of the program's random numbers")
-             .capture_default_str(),
-         bounds::kSeed);
+  require_range(command.add_option("--seed", choice.seed, "Seed of random inputs and of the program's random numbers")
+                    .capture_default_str(),
+                bounds::kSeed);
 }
 
 void add_sequence_option(Command command, InputChoice& choice) {

@@ -13,51 +13,51 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void append_text(std::string& out, std::string_view text) {
-  out += '"';
-  out += json_escape(text);
-  out += '"';
+void append_text(std::string& json, std::string_view text) {
+  json += '"';
+  json += json_escape(text);
+  json += '"';
 }
 
 /// `indent`: spaces before each line of a list of objects.
-void append_json(std::string& out, const Json& value, std::size_t indent) {
+void append_json(std::string& json, const Json& value, std::size_t indent) {
   const char* separator = "";
   if (value.is_object()) {
-    out += '{';
+    json += '{';
     for (const auto& [key, member] : value.items()) {
-      out += separator;
-      append_text(out, key);
-      out += ": ";
-      append_json(out, member, indent);
+      json += separator;
+      append_text(json, key);
+      json += ": ";
+      append_json(json, member, indent);
       separator = ", ";
     }
-    out += '}';
+    json += '}';
   } else if (value.is_array()) {
     const bool has_lines = !value.empty() && value.front().is_object();
     const std::string next_line = has_lines ? "\n" + std::string(indent, ' ') : " ";
-    out += '[';
+    json += '[';
     for (const Json& item : value) {
-      out += separator;
-      if (has_lines || *separator != '\0') out += next_line;
-      append_json(out, item, indent + 2);
+      json += separator;
+      if (has_lines || *separator != '\0') json += next_line;
+      append_json(json, item, indent + 2);
       separator = ",";
     }
-    out += ']';
+    json += ']';
   } else if (value.is_string()) {
-    append_text(out, value.get_ref<const std::string&>());
+    append_text(json, value.get_ref<const std::string&>());
   } else if (value.is_number_float() && std::isfinite(value.get<double>())) {
-    out += fmt::format("{}", value.get<double>());  // whole numbers without ".0"
+    json += fmt::format("{}", value.get<double>());  // whole numbers without ".0"
   } else {
-    out += value.dump();
+    json += value.dump();
   }
 }
 
 }  // namespace
 
 std::string json_text(const Json& value) {
-  std::string out;
-  append_json(out, value, 2);
-  return out;
+  std::string json;
+  append_json(json, value, 2);
+  return json;
 }
 
 Json json_number(double value) {

@@ -16,16 +16,16 @@ using nlohmann::json;
 constexpr std::int64_t kMaxSlots = 4096;
 constexpr std::size_t kMaxConfigurationBytes = 16 << 20;  ///< largest configuration file (a few kilobytes are usual)
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  fail(ErrorCode::invalid_argument, fmt::format("--token-ids {}: {}", escape_name(path), why));
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  fail(ErrorCode::invalid_argument, fmt::format("--token-ids {}: {}", escape_name(path), reason));
 }
 
 json read_json(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(ErrorCode::io, fmt::format("cannot open {}", escape_name(path)));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(ErrorCode::io, fmt::format("cannot open {}", escape_name(path)));
   std::string text(kMaxConfigurationBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kMaxConfigurationBytes)
     refuse(path, "the file is larger than 16 MB; give generation_config.json or config.json");
   json parsed = json::parse(text, nullptr, false);

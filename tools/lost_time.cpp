@@ -44,13 +44,13 @@ bool runs_other_nodes(const std::string& op) {
 }
 
 std::string_view name_of(LimitKind kind) {
-  constexpr std::string_view kNames[] = {"arithmetic", "bytes", "latency"};
-  return kNames[static_cast<std::size_t>(kind)];
+  constexpr std::string_view kLimitNames[] = {"arithmetic", "bytes", "latency"};
+  return kLimitNames[static_cast<std::size_t>(kind)];
 }
 
-std::vector<LimitedNode> limited_nodes(const std::vector<NodeTime>& nodes, std::uint64_t runs,
+std::vector<LimitedNode> limited_nodes(const std::vector<NodeTime>& nodes, std::uint64_t run_count,
                                        const ChosenKernels& chosen, const MachinePeaks& peaks) {
-  const auto all_runs = static_cast<double>(std::max<std::uint64_t>(1, runs));
+  const auto all_runs = static_cast<double>(std::max<std::uint64_t>(1, run_count));
   std::vector<LimitedNode> limited;
   for (const NodeTime& time : nodes) {
     if (runs_other_nodes(time.op)) continue;

@@ -35,8 +35,8 @@ bool runs_other_nodes(const std::string& op);
 
 using ChosenKernels = std::map<std::pair<std::string, std::uint32_t>, ChosenKernel>;
 
-/// Leaves out nodes that run others. `runs`: profiled runs of the function.
-std::vector<LimitedNode> limited_nodes(const std::vector<NodeTime>& nodes, std::uint64_t runs,
+/// Leaves out nodes that run others. `run_count`: profiled runs of the function.
+std::vector<LimitedNode> limited_nodes(const std::vector<NodeTime>& nodes, std::uint64_t run_count,
                                        const ChosenKernels& chosen, const MachinePeaks& peaks);
 
 /// Lost time of the nodes of one op, algorithm, and class of sizes.

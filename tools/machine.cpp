@@ -24,13 +24,14 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 template <class F>
 double shortest(F&& f) {
   f();
-  double best = 1e30;
+  double best_seconds = 1e30;
   for (int i = 0; i < kTries; ++i) {
     const auto start = std::chrono::steady_clock::now();
     f();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best_seconds =
+        std::min(best_seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
-  return best;
+  return best_seconds;
 }
 
 /// Twice the last-level cache, to miss the cache mostly, but at most an eighth of the memory.
@@ -44,11 +45,11 @@ std::int64_t words_to_stream() {
 /// weights.
 [[gnu::always_inline]] inline std::uint64_t sum_loop(const std::uint64_t* words, std::int64_t n) {
   constexpr std::int64_t kStreams = 4, kStep = 8;
-  const std::int64_t each = n / kStreams / kStep * kStep;
+  const std::int64_t words_per_stream = n / kStreams / kStep * kStep;
   std::uint64_t sums[kStreams][kStep] = {};
-  for (std::int64_t i = 0; i < each; i += kStep) {
+  for (std::int64_t i = 0; i < words_per_stream; i += kStep) {
     for (std::int64_t s = 0; s < kStreams; ++s) {
-      for (std::int64_t k = 0; k < kStep; ++k) sums[s][k] += words[s * each + i + k];
+      for (std::int64_t k = 0; k < kStep; ++k) sums[s][k] += words[s * words_per_stream + i + k];
     }
   }
   std::uint64_t sum = 0;
@@ -66,63 +67,67 @@ std::uint64_t sum_of(const std::uint64_t* words, std::int64_t n) {
 
 constexpr std::int64_t kCachedBytes = std::int64_t{1} << 18;  ///< bytes of a thread: half a second-level cache or less
 
-/// Seconds of copying `half` words of `data` to the words behind them, `times` times over, on all threads.
-double copy_seconds(std::uint64_t* data, std::int64_t half, int times) {
+/// Seconds of copying `half_words` words of `data` to the words behind them, `times` times over, on all threads.
+double copy_seconds(std::uint64_t* data, std::int64_t half_words, int times) {
   return shortest([&] {
-    parallel_for(half, 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(half_words, 1, [&](std::int64_t begin, std::int64_t end) {
       for (int i = 0; i < times; ++i)
-        std::memcpy(data + half + begin, data + begin, static_cast<std::size_t>(end - begin) * sizeof(std::uint64_t));
+        std::memcpy(data + half_words + begin, data + begin,
+                    static_cast<std::size_t>(end - begin) * sizeof(std::uint64_t));
     });
   });
 }
 
 /// Bytes per second of copying (reads and writes), and of reading only.
 void measure_memory(MachinePeaks& peaks) {
-  const std::int64_t words = words_to_stream(), half = words / 2;
-  constexpr double kWord = sizeof(std::uint64_t);
+  const std::int64_t words = words_to_stream(), half_words = words / 2;
+  constexpr double kBytesPerWord = sizeof(std::uint64_t);
   std::vector<std::uint64_t> data(static_cast<std::size_t>(words), 1);
-  peaks.copy_bytes = 2 * kWord * static_cast<double>(half) / copy_seconds(data.data(), half, 1);
+  peaks.copy_bytes = 2 * kBytesPerWord * static_cast<double>(half_words) / copy_seconds(data.data(), half_words, 1);
   constexpr int kTimes = 64;
   const std::int64_t cached_bytes = kCachedBytes * Threads::current().count(),
-                     cached = std::min(half, cached_bytes / std::int64_t{2 * sizeof(std::uint64_t)});
+                     cached = std::min(half_words, cached_bytes / std::int64_t{2 * sizeof(std::uint64_t)});
   peaks.cached_size = static_cast<double>(cached_bytes);
-  peaks.cached_bytes = 2 * kWord * kTimes * static_cast<double>(cached) / copy_seconds(data.data(), cached, kTimes);
-  std::atomic<std::uint64_t> seen = 0;  // keeps the compiler from removing the sums
-  peaks.read_bytes = kWord * static_cast<double>(words) / shortest([&] {
+  peaks.cached_bytes =
+      2 * kBytesPerWord * kTimes * static_cast<double>(cached) / copy_seconds(data.data(), cached, kTimes);
+  std::atomic<std::uint64_t> checksum = 0;  // keeps the compiler from removing the sums
+  peaks.read_bytes = kBytesPerWord * static_cast<double>(words) / shortest([&] {
                        parallel_for(words, 1, [&](std::int64_t begin, std::int64_t end) {
-                         seen += sum_of(data.data() + begin, end - begin);
+                         checksum += sum_of(data.data() + begin, end - begin);
                        });
                      });
 }
 
-constexpr std::int64_t kSide = 1024;  // rows and columns of the products
-constexpr double kProductOperations = 2.0 * kSide * kSide * kSide;
+constexpr std::int64_t kMatrixSize = 1024;  // rows and columns of the products
+constexpr double kProductOperations = 2.0 * kMatrixSize * kMatrixSize * kMatrixSize;
 
 double float_product_seconds() {
-  std::vector<float> a(kSide * kSide, 0.5F), b(a), c(a.size());
+  std::vector<float> a(kMatrixSize * kMatrixSize, 0.5F), b(a), c(a.size());
   dnnl_cpu::PackedProduct p;
   p.dtype = DType::f32;
-  p.m = p.n = p.k = p.lda = kSide;
+  p.m = p.n = p.k = p.lda = kMatrixSize;
   p.weight.data = reinterpret_cast<std::byte*>(b.data());
   p.weight.dtype = DType::f32;
   p.weight.rank = 2;
-  p.weight.sizes = {kSide, kSide};
-  p.weight.strides = {kSide, 1};
+  p.weight.sizes = {kMatrixSize, kMatrixSize};
+  p.weight.strides = {kMatrixSize, 1};
   const auto packed = dnnl_cpu::packed_matmul(p);
   std::vector<std::byte> scratch((packed == nullptr ? 0 : packed->scratch()) + 64);
   return shortest([&] {
     if (packed != nullptr) {
       packed->run(a.data(), nullptr, c.data(), scratch.data());
     } else {
-      gemm<float>(kSide, kSide, kSide, {a.data(), kSide, 1}, {b.data(), kSide, 1}, c.data(), kSide, false);
+      gemm<float>(kMatrixSize, kMatrixSize, kMatrixSize, {a.data(), kMatrixSize, 1}, {b.data(), kMatrixSize, 1},
+                  c.data(), kMatrixSize, false);
     }
   });
 }
 
 double double_product_seconds() {
-  std::vector<double> a(kSide * kSide, 0.5), b(a), c(a.size());
+  std::vector<double> a(kMatrixSize * kMatrixSize, 0.5), b(a), c(a.size());
   return shortest([&] {
-    gemm<double>(kSide, kSide, kSide, {a.data(), kSide, 1}, {b.data(), kSide, 1}, c.data(), kSide, false);
+    gemm<double>(kMatrixSize, kMatrixSize, kMatrixSize, {a.data(), kMatrixSize, 1}, {b.data(), kMatrixSize, 1},
+                 c.data(), kMatrixSize, false);
   });
 }
 
@@ -136,20 +141,20 @@ struct AlignedZeros {
 };
 
 double bfloat16_product_seconds() {
-  const tiles::RowLinear product({kSide, kSide, kSide, kSide, kSide, tiles::kRounded});
-  const AlignedZeros x(kSide * kSide * 2), weight(product.packed_bytes()), y(kSide * kSide * 4),
+  const tiles::RowLinear product({kMatrixSize, kMatrixSize, kMatrixSize, kMatrixSize, kMatrixSize, tiles::kRounded});
+  const AlignedZeros x(kMatrixSize * kMatrixSize * 2), weight(product.packed_bytes()), y(kMatrixSize * kMatrixSize * 4),
       scratch(static_cast<std::int64_t>(product.scratch()));
   product.pack({x.data, true}, weight.data);
   return shortest([&] { product.run({.x = {x.data, true}, .weight = weight.data, .y = y.data}, scratch.data); });
 }
 
 double int8_product_seconds(const int8::Method& method) {
-  const int8::Int8Linear product({kSide, kSide, kSide, {.x = false, .weight = true}}, method);
-  const AlignedZeros x(kSide * kSide), weight(product.packed_bytes()), y(kSide * kSide * 4),
+  const int8::Int8Linear product({kMatrixSize, kMatrixSize, kMatrixSize, {.x = false, .weight = true}}, method);
+  const AlignedZeros x(kMatrixSize * kMatrixSize), weight(product.packed_bytes()), y(kMatrixSize * kMatrixSize * 4),
       scratch(static_cast<std::int64_t>(product.scratch()));
-  product.pack({.data = x.data, .n = kSide, .k = kSide, .column = kSide, .element = 1}, weight.data);
+  product.pack({.data = x.data, .n = kMatrixSize, .k = kMatrixSize, .column = kMatrixSize, .element = 1}, weight.data);
   return shortest(
-      [&] { product.run({.x = x.data, .x_row = kSide, .weight = weight.data, .y = y.data}, scratch.data); });
+      [&] { product.run({.x = x.data, .x_row = kMatrixSize, .weight = weight.data, .y = y.data}, scratch.data); });
 }
 
 /// A loop of one item for each thread.

@@ -24,15 +24,15 @@ bool is_identifier(std::string_view name) {
 }
 
 /// Replaces a whole name in a relation: "x.shape[1]", but not in "max.shape[1]".
-void replace_name(std::string& text, const std::string& old, const std::string& name) {
+void replace_name(std::string& text, const std::string& old_name, const std::string& name) {
   const auto in_name = [](char c) { return is_identifier({&c, 1}) || (c >= '0' && c <= '9') || c == '.'; };
-  for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at)) {
-    const std::size_t end = at + old.size();
+  for (std::size_t at = text.find(old_name); at != std::string::npos; at = text.find(old_name, at)) {
+    const std::size_t end = at + old_name.size();
     if ((at > 0 && in_name(text[at - 1])) || (end < text.size() && (in_name(text[end]) || text[end] == '['))) {
       ++at;
       continue;
     }
-    text.replace(at, old.size(), name);
+    text.replace(at, old_name.size(), name);
     at += name.size();
   }
 }
@@ -65,26 +65,26 @@ void rename_relations(Program& program, const std::set<std::size_t>& renamed) {
 
 void name_sizes(Program& program, const std::vector<std::string>& texts) {
   if (texts.empty()) return;
-  const std::vector<std::string> before = size_names(program);
+  const std::vector<std::string> old_names = size_names(program);
   std::vector<Symbol> symbols = program.pool.symbols();
   std::set<std::string> renamed, names;
   std::set<std::size_t> numbers;  // renamed symbols
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
-    const std::string old = text.substr(0, equals);
+    const std::string old_name = text.substr(0, equals);
     const std::string name = equals == std::string::npos ? std::string() : text.substr(equals + 1);
-    const auto refuse = [&](const std::string& why) {
-      fail(ErrorCode::invalid_argument, fmt::format("--name-size {}: {}", escape_name(text), why));
+    const auto refuse = [&](const std::string& reason) {
+      fail(ErrorCode::invalid_argument, fmt::format("--name-size {}: {}", escape_name(text), reason));
     };
     if (!is_identifier(name))
       refuse(fmt::format(
           "give OLD=NEW, where NEW has letters, digits and _, does not start with a digit, and has at most {}",
           kNameSizesMostLetters));
-    const auto found = std::ranges::find(before, old);
-    if (found == before.end()) refuse(unknown_name("symbolic size", old, before));
-    if (!renamed.insert(old).second) refuse(fmt::format("'{}' is renamed twice", escape_name(old)));
-    symbols[static_cast<std::size_t>(found - before.begin())].name = name;
-    numbers.insert(static_cast<std::size_t>(found - before.begin()));
+    const auto found = std::ranges::find(old_names, old_name);
+    if (found == old_names.end()) refuse(unknown_name("symbolic size", old_name, old_names));
+    if (!renamed.insert(old_name).second) refuse(fmt::format("'{}' is renamed twice", escape_name(old_name)));
+    symbols[static_cast<std::size_t>(found - old_names.begin())].name = name;
+    numbers.insert(static_cast<std::size_t>(found - old_names.begin()));
   }
   for (const Symbol& s : symbols) {
     if (!names.insert(s.name).second)

@@ -42,7 +42,7 @@ bool is_bounded(const AttrRecord& a) {
 std::string bounds_text(const AttrRecord& a) {
   std::string text;
   if (a.count >= 0) text = a.count == 1 ? "one" : fmt::format("{} values", a.count);
-  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
+  const auto add = [&text](const std::string& item) { text += (text.empty() ? "" : ", ") + item; };
   for (std::size_t i = 0; i < a.names.size(); ++i) {
     const bool allowed = a.type != AttrType::enumeration || static_cast<std::int64_t>(i) >= a.min;
     if (allowed) add(a.type == AttrType::text ? std::string(a.names[i]) : fmt::format("{} {}", i, a.names[i]));

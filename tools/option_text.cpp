@@ -32,24 +32,24 @@ OptionText describe(const CLI::Option& o) {
 
 std::string one_line(std::string_view text, std::size_t indent, std::size_t width) {
   if (text.starts_with(' ')) return std::string(text);
-  std::string out;
+  std::string wrapped_text;
   std::size_t column = indent;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
     const std::size_t columns = display_width(word);
     if (column > indent && column + 1 + columns > width) {
-      out += "\n" + std::string(indent, ' ');
+      wrapped_text += "\n" + std::string(indent, ' ');
       column = indent;
     } else if (column > indent) {
-      out += " ";
+      wrapped_text += " ";
       ++column;
     }
-    out += word;
+    wrapped_text += word;
     column += columns;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return out;
+  return wrapped_text;
 }
 
 }  // namespace
@@ -91,12 +91,12 @@ std::string usage_of(const CLI::App& app) {
 }
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
-  std::string out;
+  std::string wrapped_text;
   while (true) {
     const std::size_t end = text.find('\n');
-    out += one_line(text.substr(0, end), indent, width);
-    if (end == std::string_view::npos) return out;
-    out += "\n" + std::string(end + 1 < text.size() && text[end + 1] != '\n' ? indent : 0, ' ');
+    wrapped_text += one_line(text.substr(0, end), indent, width);
+    if (end == std::string_view::npos) return wrapped_text;
+    wrapped_text += "\n" + std::string(end + 1 < text.size() && text[end + 1] != '\n' ? indent : 0, ' ');
     text.remove_prefix(end + 1);
   }
 }

@@ -37,8 +37,8 @@ Option Option::expected(int count) const {
   return *this;
 }
 
-Option Option::expected(int least, int most) const {
-  option_->expected(least, most);
+Option Option::expected(int min_values, int max_values) const {
+  option_->expected(min_values, max_values);
   return *this;
 }
 

@@ -26,7 +26,7 @@ class Option {
   Option delimiter(char delimiter) const;
   /// Number of values.
   Option expected(int count) const;
-  Option expected(int least, int most) const;
+  Option expected(int min_values, int max_values) const;
   /// Heading of CLI11; an empty one hides the option.
   Option group(const std::string& name) const;
   /// Takes 64MB, too.
@@ -51,7 +51,7 @@ class Command {
   /// `names` are "-o,--output", or the name of a positional argument. options.cpp lists the types T.
   template <class T>
   Option add_option(const std::string& names, T& value, const std::string& description = {}) const;
-  Option add_option_function(const std::string& names, const std::function<void(const std::string&)>& read,
+  Option add_option_function(const std::string& names, const std::function<void(const std::string&)>& on_value,
                              const std::string& description) const;
   Option add_flag(const std::string& names, bool& value, const std::string& description) const;
   void footer(const std::string& text) const;

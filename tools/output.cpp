@@ -32,12 +32,12 @@ void print_problem(std::string_view text) {
   print_to(stderr, text);
 }
 
-OutputText::OutputText() : outer_(taker) {
+OutputText::OutputText() : outer_output_(taker) {
   taker = this;
 }
 
 OutputText::~OutputText() {
-  taker = outer_;
+  taker = outer_output_;
 }
 
 bool output_is_taken() {

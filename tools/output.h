@@ -21,7 +21,7 @@ class OutputText {
   std::string text;
 
  private:
-  OutputText* outer_;
+  OutputText* outer_output_;
 };
 
 /// True if a program captures this thread's output: then the process is not this command's own.

@@ -19,8 +19,8 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
 }
 
-void refuse_to_replace(const char* option, const std::string& output, const std::vector<std::string>& read) {
-  for (const std::string& path : read) {
+void refuse_to_replace(const char* option, const std::string& output, const std::vector<std::string>& input_files) {
+  for (const std::string& path : input_files) {
     if (output.empty() || path.empty() || !is_same_file(output, path)) continue;
     fail(ErrorCode::invalid_argument,
          fmt::format("{} would replace {}, which the command reads; give it another name", option, escape_name(path)));

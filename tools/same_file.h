@@ -11,7 +11,7 @@ namespace tern {
 bool is_same_file(const std::string& a, const std::string& b);
 
 /// Fails if `output`, given by `option`, is a file read by the command. Empty names are no files.
-void refuse_to_replace(const char* option, const std::string& output, const std::vector<std::string>& read);
+void refuse_to_replace(const char* option, const std::string& output, const std::vector<std::string>& input_files);
 
 /// An option, and the output file given with the option.
 struct OutputOption {

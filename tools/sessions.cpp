@@ -56,7 +56,7 @@ class SessionGroup {
  public:
   SessionGroup(const Model& model, const SessionsRequest& request, int sessions, int threads)
       : function_(request.function), threads_(threads) {
-    const std::int64_t before = platform::private_bytes();
+    const std::int64_t old_bytes = platform::private_bytes();
     PrepareOptions options = request.options;
     options.threads = threads;
     const PreparedModel prepared = model.prepare(options);
@@ -66,7 +66,7 @@ class SessionGroup {
       for (const Tensor& t : request.inputs) w.inputs.push_back(t.clone());
     }
     for (WorkerSession& w : workers_) w.session.run(function_, w.inputs);
-    bytes_ = static_cast<double>(platform::private_bytes() - before);
+    bytes_ = static_cast<double>(platform::private_bytes() - old_bytes);
   }
   void run_turn(double seconds) {
     std::latch start(std::ssize(workers_) + 1);
@@ -101,15 +101,16 @@ class SessionGroup {
 }  // namespace
 
 std::vector<SessionsRate> measure_sessions(const Model& model, const SessionsRequest& request) {
-  const int each = request.options.threads;
-  SessionGroup several(model, request, request.sessions, each), one(model, request, 1, each * request.sessions);
+  const int threads_per_session = request.options.threads;
+  SessionGroup many_sessions(model, request, request.sessions, threads_per_session),
+      single_session(model, request, 1, threads_per_session * request.sessions);
   Progress progress("turns", kTurnCount);
   for (int turn = 0; turn < kTurnCount; ++turn) {
-    several.run_turn(request.seconds / (2 * kTurnCount));
-    one.run_turn(request.seconds / (2 * kTurnCount));
+    many_sessions.run_turn(request.seconds / (2 * kTurnCount));
+    single_session.run_turn(request.seconds / (2 * kTurnCount));
     progress.advance();
   }
-  return {several.rate(), one.rate()};
+  return {many_sessions.rate(), single_session.rate()};
 }
 
 void print_sessions(const std::string& model, const std::string& function, const std::vector<SessionsRate>& rates) {

@@ -13,14 +13,14 @@ namespace tern {
 namespace {
 
 /// Marks the symbols read by the expression. Operands precede their readers, so there are no cycles.
-void mark(const Program& p, Dim d, std::vector<bool>& seen, std::vector<bool>& symbols) {
+void mark_symbols(const Program& p, Dim d, std::vector<bool>& is_visited, std::vector<bool>& symbols) {
   if (d.is_const()) return;
   std::vector<std::uint32_t> open{d.index()};
   while (!open.empty()) {
     const std::uint32_t i = open.back();
     open.pop_back();
-    if (seen[i]) continue;
-    seen[i] = true;
+    if (is_visited[i]) continue;
+    is_visited[i] = true;
     const ExprNode& n = p.pool.nodes()[i];
     if (n.op == ExprOp::symbol) symbols[static_cast<std::size_t>(n.value)] = true;
     const std::uint32_t operands[] = {n.a, n.b, n.c};
@@ -41,10 +41,11 @@ std::vector<std::string> size_names(const Program& program) {
 }
 
 std::vector<std::string> size_names(const Program& program, const Function& function) {
-  std::vector<bool> seen(program.pool.nodes().size()), symbols(program.pool.symbols().size());
-  for (const FunctionInput& in : function.inputs) {
-    if (in.kind != FunctionInput::Kind::user) continue;
-    for (Dim d : function.values[static_cast<std::size_t>(in.value)].type.shape) mark(program, d, seen, symbols);
+  std::vector<bool> is_visited(program.pool.nodes().size()), symbols(program.pool.symbols().size());
+  for (const FunctionInput& input : function.inputs) {
+    if (input.kind != FunctionInput::Kind::user) continue;
+    for (Dim d : function.values[static_cast<std::size_t>(input.value)].type.shape)
+      mark_symbols(program, d, is_visited, symbols);
   }
   std::vector<std::string> names;
   for (std::size_t i = 0; i < symbols.size(); ++i) {

@@ -18,9 +18,9 @@ namespace {
 
 constexpr int kMaxRanks = 1 << 20;
 
-[[noreturn]] void refuse_subgroups(const std::string& text, const std::string& why) {
+[[noreturn]] void refuse_subgroups(const std::string& text, const std::string& reason) {
   fail(ErrorCode::invalid_argument,
-       fmt::format("invalid groups '{}': {}; write NAME=RANKS/RANKS, as in tp=0,1/2,3 or dp=0-3", text, why));
+       fmt::format("invalid groups '{}': {}; write NAME=RANKS/RANKS, as in tp=0,1/2,3 or dp=0-3", text, reason));
 }
 
 /// "3" or "0-3", at the begin of `remaining`.
@@ -55,10 +55,10 @@ int part_with(const RankGroups& groups, int rank) {
 
 void check_sizes(const RankGroups& groups, int size) {
   for (const std::vector<int>& subgroup : groups.subgroups) {
-    const int most = *std::ranges::max_element(subgroup);
-    if (most >= size)
+    const int max_rank = *std::ranges::max_element(subgroup);
+    if (max_rank >= size)
       fail(ErrorCode::invalid_argument,
-           fmt::format("the group '{}' has rank {}, but there are {} ranks", groups.name, most, size));
+           fmt::format("the group '{}' has rank {}, but there are {} ranks", groups.name, max_rank, size));
   }
 }
 
@@ -68,11 +68,11 @@ RankGroups parse_groups(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) refuse_subgroups(text, "NAME= is missing");
   RankGroups groups{text.substr(0, equals), {{}}};
-  std::set<int> seen;
+  std::set<int> visited;
   std::string_view remaining = std::string_view(text).substr(equals + 1);
   for (;;) {
     for (const int r : take_range(text, remaining)) {
-      if (!seen.insert(r).second) refuse_subgroups(text, fmt::format("rank {} occurs twice", r));
+      if (!visited.insert(r).second) refuse_subgroups(text, fmt::format("rank {} occurs twice", r));
       groups.subgroups.back().push_back(r);
     }
     if (remaining.empty()) return groups;
@@ -89,9 +89,9 @@ std::string name_in(const std::string& text) {
   return text.substr(0, text.find('='));
 }
 
-/// `seen`: the names of other texts.
-RankGroups parse_once(const std::string& text, std::set<std::string>& seen) {
-  if (!seen.insert(name_in(text)).second) refuse_subgroups(text, fmt::format("'{}' is given twice", name_in(text)));
+/// `names_seen`: the names of other texts.
+RankGroups parse_once(const std::string& text, std::set<std::string>& visited) {
+  if (!visited.insert(name_in(text)).second) refuse_subgroups(text, fmt::format("'{}' is given twice", name_in(text)));
   return parse_groups(text);
 }
 
@@ -106,46 +106,46 @@ void require_name(const std::string& text, const std::set<std::string>& names) {
 void hold_groups(Program& program, const std::vector<std::string>& texts) {
   const std::set<std::string> names = group_names(program);
   std::string text;
-  std::set<std::string> seen;
+  std::set<std::string> visited;
   for (const std::string& t : texts) {
     require_name(t, names);
-    parse_once(t, seen);
+    parse_once(t, visited);
     text += (text.empty() ? "" : " ") + t;
   }
   if (!text.empty()) program.metadata.emplace_back(kGroupsMetadata, text);
 }
 
 std::vector<RankGroups> groups_of(const Program& program, const std::vector<std::string>& texts) {
-  std::vector<RankGroups> named;
-  std::set<std::string> seen;
-  for (const std::string& t : texts) named.push_back(parse_once(t, seen));
-  const std::string* held = program.find_metadata(kGroupsMetadata);
-  if (!texts.empty() || held == nullptr) return named;
+  std::vector<RankGroups> named_groups;
+  std::set<std::string> visited;
+  for (const std::string& t : texts) named_groups.push_back(parse_once(t, visited));
+  const std::string* stored_groups = program.find_metadata(kGroupsMetadata);
+  if (!texts.empty() || stored_groups == nullptr) return named_groups;
   const std::set<std::string> names = group_names(program);
-  std::istringstream stream(*held);
+  std::istringstream stream(*stored_groups);
   for (std::string t; stream >> t;) {
     require_name(t, names);  // checked before its ranks (possibly many)
-    named.push_back(parse_once(t, seen));
+    named_groups.push_back(parse_once(t, visited));
   }
-  return named;
+  return named_groups;
 }
 
 void set_groups(Session& session, const Program& program, const std::shared_ptr<ProcessGroup>& world,
-                const std::vector<RankGroups>& named) {
+                const std::vector<RankGroups>& named_groups) {
   const std::set<std::string> names = group_names(program);
-  for (const RankGroups& g : named) check_sizes(g, world->size());
+  for (const RankGroups& g : named_groups) check_sizes(g, world->size());
   for (const std::string& name : names) {
-    const auto found = std::ranges::find(named, name, &RankGroups::name);
-    if (found == named.end() && names.size() > 1 && name != "0")
+    const auto found = std::ranges::find(named_groups, name, &RankGroups::name);
+    if (found == named_groups.end() && names.size() > 1 && name != "0")
       fail(ErrorCode::invalid_argument,
            fmt::format("the program has {} groups, and the ranks of '{}' are unknown: give --groups {}=RANKS/RANKS",
                        names.size(), name, name));
-    if (found != named.end() && part_with(*found, world->rank()) < 0)
+    if (found != named_groups.end() && part_with(*found, world->rank()) < 0)
       fail(ErrorCode::invalid_argument,
            fmt::format("rank {} runs a program with the group '{}', but is in no part of it", world->rank(), name));
   }
   session.set_group(world);
-  for (const RankGroups& g : named) {
+  for (const RankGroups& g : named_groups) {
     std::shared_ptr<ProcessGroup> subgroup = split_group(*world, part_with(g, world->rank()), g.name);
     if (subgroup != nullptr && names.contains(g.name)) session.set_group(std::move(subgroup), g.name);
   }

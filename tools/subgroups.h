@@ -33,10 +33,10 @@ void hold_groups(Program& program, const std::vector<std::string>& texts);
 /// Parses `texts`, or without texts the program's metadata.
 std::vector<RankGroups> groups_of(const Program& program, const std::vector<std::string>& texts);
 
-/// Sets `world` as the session's group for all names, except for subgroups of the names in `named`. All ranks of
+/// Sets `world` as the session's group for all names, except for subgroups of the names in `named_groups`. All ranks of
 /// `world` must call set_groups. Fails (invalid_argument) if the program has several names, and a name other than "0"
 /// has no group.
 void set_groups(Session& session, const Program& program, const std::shared_ptr<ProcessGroup>& world,
-                const std::vector<RankGroups>& named);
+                const std::vector<RankGroups>& named_groups);
 
 }  // namespace tern

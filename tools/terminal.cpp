@@ -35,7 +35,7 @@ std::size_t terminal_columns(int fd) {
 }
 
 Progress::Progress(std::string label, std::uint64_t total, int fd)
-    : label_(std::move(label)), total_(total), fd_(fd), active_(is_terminal(fd)) {}
+    : label_(std::move(label)), total_steps_(total), fd_(fd), active_(is_terminal(fd)) {}
 
 Progress::~Progress() {
   finish();
@@ -46,8 +46,8 @@ void Progress::advance(std::uint64_t units) {
   draw_if_due();
 }
 
-void Progress::set(std::uint64_t done) {
-  completed_ = done;
+void Progress::set(std::uint64_t completed) {
+  completed_ = completed;
   draw_if_due();
 }
 
@@ -70,22 +70,22 @@ void Progress::draw_if_due() {
   if (!active_) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !active_) return;  // another thread is drawing
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_draw_) return;
-  next_draw_ = now + kRedrawEvery;
+  const auto current_time = std::chrono::steady_clock::now();
+  if (current_time < next_draw_) return;
+  next_draw_ = current_time + kRedrawEvery;
   draw();
 }
 
 void Progress::draw() {
   std::string line = label_ + " ";
-  const std::uint64_t done = completed_;
-  if (total_ > 0) {
-    const double fraction = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
+  const std::uint64_t completed = completed_;
+  if (total_steps_ > 0) {
+    const double fraction = std::min(1.0, static_cast<double>(completed) / static_cast<double>(total_steps_));
     const auto filled = static_cast<std::size_t>(fraction * kBarCells);
     line += fmt::format("[{}{}] {:3.0f}% {}/{}", std::string(filled, '#'), std::string(kBarCells - filled, '.'),
-                        fraction * 100, done, total_);
+                        fraction * 100, completed, total_steps_);
   } else {
-    line += std::to_string(done);
+    line += std::to_string(completed);
   }
   if (!note_.empty()) line += "  " + note_;
   // The last column stays free: writing to the last column would start a new line.

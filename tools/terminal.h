@@ -28,7 +28,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void advance(std::uint64_t units = 1);
-  void set(std::uint64_t done);
+  void set(std::uint64_t completed);
   /// Current item, shown after the count; untrusted text is escaped.
   void note(std::string_view text);
   /// Erases the line; nothing is drawn afterwards. The destructor also calls finish().
@@ -39,7 +39,7 @@ class Progress {
   void draw();
 
   const std::string label_;
-  const std::uint64_t total_;
+  const std::uint64_t total_steps_;
   const int fd_;
   std::atomic<bool> active_;
   std::atomic<std::uint64_t> completed_{0};

@@ -15,18 +15,18 @@ struct Character {
 
 /// Only well-formed sequences (The Unicode Standard, table 3-7): no surrogates, nothing overlong.
 Character decode(std::string_view text) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = at(0);
+  const auto byte_at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte_at(0);
   if (lead < 0x80) return {lead, 1};
   std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
   char32_t code = lead & (0x7fu >> bytes);
   for (std::size_t i = 1; i < bytes; ++i) {
-    if ((at(i) & 0xc0) != 0x80) return {};
-    code = (code << 6) | (at(i) & 0x3fu);
+    if ((byte_at(i) & 0xc0) != 0x80) return {};
+    code = (code << 6) | (byte_at(i) & 0x3fu);
   }
-  constexpr std::array<char32_t, 5> kFirst = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kFirst[bytes] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
+  constexpr std::array<char32_t, 5> kFirstCodes = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kFirstCodes[bytes] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
   return {code, bytes};
 }
 
@@ -39,7 +39,7 @@ bool is_harmful(char32_t c) {
 }  // namespace
 
 std::string escape_name(std::string_view name, std::size_t max_bytes) {
-  std::string out;
+  std::string escaped;
   while (!name.empty()) {
     const Character c = decode(name);
     const std::string_view raw = name.substr(0, c.bytes == 0 ? 1 : c.bytes);
@@ -50,51 +50,51 @@ std::string escape_name(std::string_view name, std::size_t max_bytes) {
       piece.clear();
       for (const char byte : raw) piece += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
     }
-    if (out.size() + piece.size() > max_bytes) return out + "...";
-    out += piece;
+    if (escaped.size() + piece.size() > max_bytes) return escaped + "...";
+    escaped += piece;
     name.remove_prefix(raw.size());
   }
-  return out;
+  return escaped;
 }
 
 std::string escape_message(std::string_view message, std::size_t max_bytes) {
   const std::size_t end = std::min(message.find("\n  "), message.size());
-  std::string out = escape_name(message.substr(0, end), max_bytes);
-  if (end == message.size() || out.size() >= max_bytes) return out;
-  return out + '\n' + escape_message(message.substr(end + 1), max_bytes - out.size());
+  std::string escaped = escape_name(message.substr(0, end), max_bytes);
+  if (end == message.size() || escaped.size() >= max_bytes) return escaped;
+  return escaped + '\n' + escape_message(message.substr(end + 1), max_bytes - escaped.size());
 }
 
 std::string json_escape(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
+  std::string escaped;
+  escaped.reserve(text.size());
   while (!text.empty()) {
     const Character c = decode(text);
     const std::string_view raw = text.substr(0, c.bytes == 0 ? 1 : c.bytes);
     if (c.bytes == 0) {
-      out += "\\ufffd";
+      escaped += "\\ufffd";
     } else {
       switch (c.code) {
-        case '"': out += "\\\""; break;
-        case '\\': out += "\\\\"; break;
-        case '\b': out += "\\b"; break;
-        case '\f': out += "\\f"; break;
-        case '\n': out += "\\n"; break;
-        case '\r': out += "\\r"; break;
-        case '\t': out += "\\t"; break;
+        case '"': escaped += "\\\""; break;
+        case '\\': escaped += "\\\\"; break;
+        case '\b': escaped += "\\b"; break;
+        case '\f': escaped += "\\f"; break;
+        case '\n': escaped += "\\n"; break;
+        case '\r': escaped += "\\r"; break;
+        case '\t': escaped += "\\t"; break;
         default:
           if (is_harmful(c.code)) {  // a terminal may show the JSON, too
             const auto code = static_cast<unsigned>(c.code);
-            out += code < 0x10000 ? fmt::format("\\u{:04x}", code)
-                                  : fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + ((code - 0x10000) >> 10),
-                                                0xdc00 + ((code - 0x10000) & 0x3ff));
+            escaped += code < 0x10000 ? fmt::format("\\u{:04x}", code)
+                                      : fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + ((code - 0x10000) >> 10),
+                                                    0xdc00 + ((code - 0x10000) & 0x3ff));
           } else {
-            out += raw;
+            escaped += raw;
           }
       }
     }
     text.remove_prefix(raw.size());
   }
-  return out;
+  return escaped;
 }
 
 bool is_utf8(std::string_view text) {

@@ -28,7 +28,7 @@ std::string TextTable::str() const {
     for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], display_width(line[c]));
   }
 
-  std::string out;
+  std::string table_text;
   for (const auto& line : lines) {
     std::string text;
     for (std::size_t c = 0; c < line.size(); ++c) {
@@ -37,9 +37,9 @@ std::string TextTable::str() const {
       text += columns_[c].align == Align::right ? padding + line[c] : line[c] + padding;
     }
     text.erase(text.find_last_not_of(' ') + 1);
-    out += text + "\n";
+    table_text += text + "\n";
   }
-  return out;
+  return table_text;
 }
 
 }  // namespace tern

@@ -10,7 +10,7 @@
 
 namespace tern::writing {
 
-void Frames::compress(std::span<const std::byte> bytes, std::vector<std::byte>& stored,
+void Frames::compress(std::span<const std::byte> bytes, std::vector<std::byte>& frames_out,
                       std::vector<std::uint32_t>& sizes) {
   const std::size_t count = (bytes.size() + kFrameSize - 1) / kFrameSize;
   std::vector<std::vector<std::byte>> frames(count);
@@ -18,16 +18,16 @@ void Frames::compress(std::span<const std::byte> bytes, std::vector<std::byte>& 
   parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const std::size_t index = i * kFrameSize;
-      const auto piece = bytes.subspan(index, std::min<std::size_t>(kFrameSize, bytes.size() - index));
-      frames[i].resize(ZSTD_compressBound(piece.size()));
-      results[i] = ZSTD_compress(frames[i].data(), frames[i].size(), piece.data(), piece.size(), level_);
+      const auto frame_input = bytes.subspan(index, std::min<std::size_t>(kFrameSize, bytes.size() - index));
+      frames[i].resize(ZSTD_compressBound(frame_input.size()));
+      results[i] = ZSTD_compress(frames[i].data(), frames[i].size(), frame_input.data(), frame_input.size(), level_);
     }
   });
   for (std::size_t i = 0; i < count; ++i) {
     if (ZSTD_isError(results[i]) != 0) {
       fail(ErrorCode::runtime, fmt::format("zstd cannot compress: {}", ZSTD_getErrorName(results[i])));
     }
-    stored.insert(stored.end(), frames[i].begin(), frames[i].begin() + static_cast<std::ptrdiff_t>(results[i]));
+    frames_out.insert(frames_out.end(), frames[i].begin(), frames[i].begin() + static_cast<std::ptrdiff_t>(results[i]));
     sizes.push_back(static_cast<std::uint32_t>(results[i]));
   }
 }

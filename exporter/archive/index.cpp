@@ -198,14 +198,14 @@ class IndexWriter {
     std::vector<archive::Value> values;
     for (const Value& v : f.values) values.emplace_back(tables_.type(v.type), tables_.name(v.name));
     std::vector<flatbuffers::Offset<archive::Input>> inputs;
-    for (const FunctionInput& in : f.inputs) {
-      inputs.push_back(archive::CreateInput(b_, static_cast<archive::InputKind>(in.kind), in.value, in.state,
-                                            tables_.name(in.name), tables_.text(in.constant)));
+    for (const FunctionInput& input : f.inputs) {
+      inputs.push_back(archive::CreateInput(b_, static_cast<archive::InputKind>(input.kind), input.value, input.state,
+                                            tables_.name(input.name), tables_.text(input.constant)));
     }
     std::vector<flatbuffers::Offset<archive::Output>> outputs;
-    for (const FunctionOutput& out : f.outputs) {
-      outputs.push_back(
-          archive::CreateOutput(b_, static_cast<archive::OutputKind>(out.kind), out.value, tables_.name(out.name)));
+    for (const FunctionOutput& output : f.outputs) {
+      outputs.push_back(archive::CreateOutput(b_, static_cast<archive::OutputKind>(output.kind), output.value,
+                                              tables_.name(output.name)));
     }
     std::vector<flatbuffers::Offset<archive::WriteBack>> writebacks;
     for (const WriteBack& w : f.writebacks) {

@@ -31,16 +31,16 @@ class Storages {
 
   WrittenStorages write() {
     number();
-    for (std::uint32_t old : order_) {
-      WrittenStorages::Entry& entry = out_.storages[out_.renumbered[old]];
+    for (std::uint32_t storage_index : order_) {
+      WrittenStorages::Entry& entry = out_.storages[out_.renumbered[storage_index]];
       if (entry.size == 0) continue;
-      const auto bytes = bytes_of(old);
-      entry.segment = find_equal(old, bytes);
-      if (entry.segment < 0) entry.segment = add(old, bytes);
+      const auto bytes = bytes_of(storage_index);
+      entry.segment = find_equal(storage_index, bytes);
+      if (entry.segment < 0) entry.segment = add(storage_index, bytes);
       written_bytes_ += entry.size;
       progress();
-      program_.source->release(old);
-      if (auto* extendable = dynamic_cast<ExtendableSource*>(program_.source.get())) extendable->discard(old);
+      program_.source->release(storage_index);
+      if (auto* extendable = dynamic_cast<ExtendableSource*>(program_.source.get())) extendable->discard(storage_index);
     }
     return std::move(out_);
   }
@@ -79,7 +79,7 @@ class Storages {
     const std::uint64_t size = program_.storages[storage].size;
     out_.storages.push_back({size, -1});
     order_.push_back(storage);
-    total_ += size;
+    total_bytes_ += size;
     ++counts_by_size_[size];
   }
 
@@ -100,8 +100,8 @@ class Storages {
     auto& same_size = written_by_size_[bytes.size()];
     for (const WrittenContent& s : same_size) {
       if (!(s.hash == hash)) continue;
-      const auto other = bytes_of(s.storage);
-      if (std::memcmp(other.data(), bytes.data(), bytes.size()) == 0) return s.segment;
+      const auto stored_bytes = bytes_of(s.storage);
+      if (std::memcmp(stored_bytes.data(), bytes.data(), bytes.size()) == 0) return s.segment;
     }
     same_size.push_back({hash, storage, static_cast<std::int32_t>(out_.segments.size())});
     return -1;
@@ -123,7 +123,7 @@ class Storages {
         const auto batch = bytes.subspan(offset, std::min<std::uint64_t>(kBatch, bytes.size() - offset));
         hasher.add(batch);
         write_sparse(batch);
-        if (options_.on_progress) options_.on_progress(written_bytes_ + offset, total_);
+        if (options_.on_progress) options_.on_progress(written_bytes_ + offset, total_bytes_);
       }
       segment.hash = hasher.finish();
     }
@@ -135,23 +135,23 @@ class Storages {
   bool compress(std::span<const std::byte> bytes, WrittenSegment& segment) {
     Frames frames(options_.level);
     const std::uint64_t limit = bytes.size() - bytes.size() / 16;
-    std::vector<std::byte> stored;
+    std::vector<std::byte> compressed;
     for (std::uint64_t offset = 0; offset < bytes.size(); offset += Frames::kBatch) {
-      frames.compress(bytes.subspan(offset, std::min<std::uint64_t>(Frames::kBatch, bytes.size() - offset)), stored,
+      frames.compress(bytes.subspan(offset, std::min<std::uint64_t>(Frames::kBatch, bytes.size() - offset)), compressed,
                       segment.frames);
-      if (stored.size() >= limit) return false;
-      if (options_.on_progress) options_.on_progress(written_bytes_ + offset, total_);
+      if (compressed.size() >= limit) return false;
+      if (options_.on_progress) options_.on_progress(written_bytes_ + offset, total_bytes_);
     }
-    const std::uint64_t file = sink_.size() + stored.size();
+    const std::uint64_t file = sink_.size() + compressed.size();
     if (expanded_ + bytes.size() > file * kMaxExpansion + kFreeExpansion) {
       return false;
     }
     expanded_ += bytes.size();
     segment.frame_size = kFrameSize;
-    segment.stored_size = stored.size();
+    segment.stored_size = compressed.size();
     align(segment);
-    segment.hash = segment_hash(stored);
-    sink_.write(stored);
+    segment.hash = segment_hash(compressed);
+    sink_.write(compressed);
     return true;
   }
 
@@ -178,7 +178,7 @@ class Storages {
   }
 
   void progress() {
-    if (options_.on_progress) options_.on_progress(written_bytes_, total_);
+    if (options_.on_progress) options_.on_progress(written_bytes_, total_bytes_);
   }
 
   struct WrittenContent {
@@ -194,7 +194,7 @@ class Storages {
   std::set<std::uint32_t> files_;  ///< storages of attached files
   std::map<std::uint64_t, std::uint32_t> counts_by_size_;
   std::map<std::uint64_t, std::vector<WrittenContent>> written_by_size_;
-  std::uint64_t written_bytes_ = 0, total_ = 0, expanded_ = 0;
+  std::uint64_t written_bytes_ = 0, total_bytes_ = 0, expanded_ = 0;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 constexpr double kHidden = -1e30;  // score of a hidden position, added to others
 
 /// Names of one matrix or norm: the file's tensor, and the module of transformers, whose names the states take.
-struct Names {
+struct LayerNames {
   std::string tensor, module;
 };
 
@@ -78,9 +78,9 @@ class DecoderProgram {
         weights_.numbers(std::vector<float>(r.frequencies.begin(), r.frequencies.end()), "model." + name + ".inv_freq");
     const ValueId angles = b_.expr(
         "p * f", {{"p", b_.cast(b_.reshape(positions_, {1, count_, 1}), DType::f32)}, {"f", frequencies}}, DType::f32);
-    const ValueId both = b_.concat({angles, angles}, 2);
+    const ValueId repeated_angles = b_.concat({angles, angles}, 2);
     const auto wave = [&](const char* text) {
-      return b_.reshape(b_.expr(text, {{"a", both}, {"s", r.scale}}, DType::f32), {1, 1, count_, 2, half});
+      return b_.reshape(b_.expr(text, {{"a", repeated_angles}, {"s", r.scale}}, DType::f32), {1, 1, count_, 2, half});
     };
     const ValueId sines = wave("sin(a) * s");
     const ValueId sign = b_.reshape(b_.iota(2, DType::f32, -1, 2), {1, 1, 1, 2, 1});
@@ -89,8 +89,8 @@ class DecoderProgram {
 
   void take_rotations() {
     waves_ = waves(c_.rotation, "rotary_emb");
-    const bool same = c_.local_rotation.frequencies == c_.rotation.frequencies;
-    local_waves_ = same ? waves_ : waves(c_.local_rotation, "rotary_emb_local");
+    const bool same_frequencies = c_.local_rotation.frequencies == c_.rotation.frequencies;
+    local_waves_ = same_frequencies ? waves_ : waves(c_.local_rotation, "rotary_emb_local");
   }
 
   /// Rotates the first dimensions of heads [1, heads, tokens, head].
@@ -98,14 +98,14 @@ class DecoderProgram {
     const Dims shape = b_.shape(x);
     const ValueId slice = b_.slice(x, 3, 0, w.dimensions);
     const ValueId halves = b_.reshape(slice, {shape[0], shape[1], shape[2], 2, w.dimensions / 2});
-    const ValueId turned = b_.expr(
+    const ValueId half_rotated = b_.expr(
         "x * c + y * s", {{"x", halves}, {"c", w.cosines}, {"y", b_.flip(halves, {3})}, {"s", w.sines}}, DType::f32);
-    const ValueId rotated = b_.reshape(turned, {shape[0], shape[1], shape[2], w.dimensions});
+    const ValueId rotated = b_.reshape(half_rotated, {shape[0], shape[1], shape[2], w.dimensions});
     if (w.dimensions == c_.head) return rotated;
     return b_.concat({rotated, b_.slice(x, 3, w.dimensions, c_.head - w.dimensions)}, 3);
   }
 
-  ValueId norm(ValueId x, const Names& names, std::int64_t size) {
+  ValueId norm(ValueId x, const LayerNames& names, std::int64_t size) {
     const TensorRecord& tensor = weights_.require(names.tensor + ".weight", {size});
     enter_module(names.module);
     const ValueId weight = weights_.floats(tensor, names.module + ".weight", {size}, {0, size});
@@ -118,19 +118,20 @@ class DecoderProgram {
     return b_.add(Op::matmul, {x, right, bias}, {attr_dtype(DType::f32)});
   }
 
-  /// x times rows of a matrix [`all`, in], plus their bias if the file has one.
-  ValueId linear(ValueId x, const Names& names, std::int64_t all, std::int64_t in, const RowRange& rows) {
-    const TensorRecord& tensor = weights_.require(names.tensor + ".weight", {all, in});
+  /// x times rows of a matrix [row_count, input_width], plus their bias if the file has one.
+  ValueId linear(ValueId x, const LayerNames& names, std::int64_t row_count, std::int64_t input_width,
+                 const RowRange& rows) {
+    const TensorRecord& tensor = weights_.require(names.tensor + ".weight", {row_count, input_width});
     enter_module(names.module);
     const ValueId weight = weights_.matrix(tensor, names.module + ".weight", rows);
     ValueId bias = kNoValue;
     if (weights_.find(names.tensor + ".bias") != nullptr)
-      bias =
-          weights_.floats(weights_.require(names.tensor + ".bias", {all}), names.module + ".bias", {rows.count}, rows);
+      bias = weights_.floats(weights_.require(names.tensor + ".bias", {row_count}), names.module + ".bias",
+                             {rows.count}, rows);
     return product(x, weight, bias);
   }
-  ValueId linear(ValueId x, const Names& names, std::int64_t out, std::int64_t in) {
-    return linear(x, names, out, in, {0, out});
+  ValueId linear(ValueId x, const LayerNames& names, std::int64_t output_width, std::int64_t input_width) {
+    return linear(x, names, output_width, input_width, {0, output_width});
   }
 
   ValueId add(ValueId a, ValueId b) { return b_.expr("a + b", {{"a", a}, {"b", b}}, DType::f32); }
@@ -145,9 +146,9 @@ class DecoderProgram {
     if (norms_results) y = norm(y, {tensors + "post_attention_norm", modules + "post_attention_layernorm"}, c_.width);
     enter_module(modules + "residual");
     x = add(x, y);
-    const std::string before = has_tensor(tensors + "ffn_norm") ? "ffn_norm" : "post_attention_norm";
+    const std::string pre_norm = has_tensor(tensors + "ffn_norm") ? "ffn_norm" : "post_attention_norm";
     y = norm(x,
-             {tensors + before, modules + (norms_results ? "pre_feedforward_layernorm" : "post_attention_layernorm")},
+             {tensors + pre_norm, modules + (norms_results ? "pre_feedforward_layernorm" : "post_attention_layernorm")},
              c_.width);
     y = is_sparse ? experts(y, tensors, modules + "mlp.") : feed_forward(y, tensors, modules + "mlp.");
     if (norms_results) y = norm(y, {tensors + "post_ffw_norm", modules + "post_feedforward_layernorm"}, c_.width);
@@ -158,7 +159,7 @@ class DecoderProgram {
   // Attention.
 
   /// Heads [1, heads, tokens, head] of a product.
-  ValueId heads(ValueId x, std::int64_t count, const Names& norms) {
+  ValueId heads(ValueId x, std::int64_t count, const LayerNames& norms) {
     x = b_.reshape(x, {1, count_, count, c_.head});
     if (has_tensor(norms.tensor)) x = norm(x, norms, c_.head);
     return b_.permute(x, {0, 2, 1, 3});
@@ -167,12 +168,12 @@ class DecoderProgram {
   /// Queries, keys and values, from one matrix or three.
   std::vector<ValueId> projections(ValueId x, std::int64_t key_heads, const std::string& tensors,
                                    const std::string& modules) {
-    const std::int64_t q = c_.heads * c_.head, k = key_heads * c_.head, all = q + 2 * k;
+    const std::int64_t q = c_.heads * c_.head, k = key_heads * c_.head, row_count = q + 2 * k;
     const std::string joined = tensors + "attn_qkv";
     if (has_tensor(joined))
-      return {linear(x, {joined, modules + "q_proj"}, all, c_.width, {0, q}),
-              linear(x, {joined, modules + "k_proj"}, all, c_.width, {q, k}),
-              linear(x, {joined, modules + "v_proj"}, all, c_.width, {q + k, k})};
+      return {linear(x, {joined, modules + "q_proj"}, row_count, c_.width, {0, q}),
+              linear(x, {joined, modules + "k_proj"}, row_count, c_.width, {q, k}),
+              linear(x, {joined, modules + "v_proj"}, row_count, c_.width, {q + k, k})};
     const std::int64_t head = c_.architecture->alternates_rows ? c_.head : 0;
     return {linear(x, {tensors + "attn_q", modules + "q_proj"}, q, c_.width, {0, q, head}),
             linear(x, {tensors + "attn_k", modules + "k_proj"}, k, c_.width, {0, k, head}),
@@ -181,11 +182,11 @@ class DecoderProgram {
 
   ValueId attention(std::int64_t i, ValueId x, const std::string& tensors, const std::string& modules) {
     const LayerConfig& l = c_.layer[static_cast<std::size_t>(i)];
-    const std::vector<ValueId> all = projections(x, l.key_heads, tensors, modules);
-    ValueId q = heads(all[0], c_.heads, {tensors + "attn_q_norm", modules + "q_norm"});
-    ValueId k = heads(all[1], l.key_heads, {tensors + "attn_k_norm", modules + "k_norm"});
+    const std::vector<ValueId> qkv = projections(x, l.key_heads, tensors, modules);
+    ValueId q = heads(qkv[0], c_.heads, {tensors + "attn_q_norm", modules + "q_norm"});
+    ValueId k = heads(qkv[1], l.key_heads, {tensors + "attn_k_norm", modules + "k_norm"});
     enter_module(modules.substr(0, modules.size() - 1));
-    const ValueId v = b_.permute(b_.reshape(all[2], {1, count_, l.key_heads, c_.head}), {0, 2, 1, 3});
+    const ValueId v = b_.permute(b_.reshape(qkv[2], {1, count_, l.key_heads, c_.head}), {0, 2, 1, 3});
     const Waves& w = l.local_rotation ? local_waves_ : waves_;
     q = rotate(q, w);
     k = rotate(k, w);
@@ -304,43 +305,47 @@ class DecoderProgram {
   }
 
   /// Rows of the experts' matrices, whose rows `offsets` divides among the experts, plus the bias of each row's expert.
-  ValueId expert_product(ValueId rows, ValueId expert, ValueId offsets, const Names& names, std::int64_t out,
-                         std::int64_t in) {
-    const TensorRecord& tensor = weights_.require(names.tensor + ".weight", {c_.experts, out, in});
+  ValueId expert_product(ValueId rows, ValueId expert, ValueId offsets, const LayerNames& names,
+                         std::int64_t output_width, std::int64_t input_width) {
+    const TensorRecord& tensor = weights_.require(names.tensor + ".weight", {c_.experts, output_width, input_width});
     enter_module(names.module);
     ValueId weight = weights_.full_tensor(tensor, names.module + ".weight");
     if (!b_.type(weight).quantized()) weight = b_.cast(b_.transpose(weight, 1, 2), DType::f32);
     const ValueId y = b_.add(Op::grouped_matmul, {rows, weight, offsets}, {attr_dtype(DType::f32)});
     if (weights_.find(names.tensor + ".bias") == nullptr) return y;
-    const ValueId bias = weights_.floats(weights_.require(names.tensor + ".bias", {c_.experts, out}),
-                                         names.module + ".bias", {c_.experts, out}, {0, c_.experts * out});
+    const ValueId bias =
+        weights_.floats(weights_.require(names.tensor + ".bias", {c_.experts, output_width}), names.module + ".bias",
+                        {c_.experts, output_width}, {0, c_.experts * output_width});
     return add(y, b_.index_select(bias, expert, 0));
   }
 
   /// Each token goes to the experts with its largest scores; their results are added with the softmax of the scores.
   ValueId experts(ValueId x, const std::string& tensors, const std::string& modules) {
-    const std::int64_t used = c_.used_experts;
-    const Dim calls = b_.pool().mul(count_, used);
+    const std::int64_t experts_per_token = c_.used_experts;
+    const Dim calls = b_.pool().mul(count_, experts_per_token);
     const ValueId tokens = b_.reshape(x, {count_, c_.width});
     const ValueId scores = linear(tokens, {tensors + "ffn_gate_inp", modules + "router"}, c_.experts, c_.width);
-    const std::vector<ValueId> best = b_.add_all(
-        Op::topk, {scores}, {attr(AttrKey::axis, Dim(1)), attr(AttrKey::k, Dim(used)), attr(AttrKey::largest, Dim(1))});
-    const ValueId shares = b_.add(Op::softmax, {best[0]}, {attr(AttrKey::axis, Dim(1)), attr(AttrKey::log, Dim(0))});
+    const std::vector<ValueId> top_experts = b_.add_all(
+        Op::topk, {scores},
+        {attr(AttrKey::axis, Dim(1)), attr(AttrKey::k, Dim(experts_per_token)), attr(AttrKey::largest, Dim(1))});
+    const ValueId shares =
+        b_.add(Op::softmax, {top_experts[0]}, {attr(AttrKey::axis, Dim(1)), attr(AttrKey::log, Dim(0))});
     // Calls in the order of experts.
     const auto sorted = [&](ValueId v) {
       return b_.add_all(
           Op::sort, {v},
           {attr(AttrKey::axis, Dim(0)), attr(AttrKey::descending, Dim(0)), attr(AttrKey::stable, Dim(1))});
     };
-    const std::vector<ValueId> calls_of = sorted(b_.reshape(best[1], {calls}));
+    const std::vector<ValueId> calls_of = sorted(b_.reshape(top_experts[1], {calls}));
     const ValueId expert = calls_of[0], call = calls_of[1];
-    const ValueId token = b_.expr("floordiv(c, k)", {{"c", call}, {"k", static_cast<double>(used)}}, DType::i64);
+    const ValueId token =
+        b_.expr("floordiv(c, k)", {{"c", call}, {"k", static_cast<double>(experts_per_token)}}, DType::i64);
     const ValueId rows = b_.index_select(tokens, token, 0);
-    const ValueId before = b_.expr(
+    const ValueId is_earlier = b_.expr(
         "e <= i",
         {{"e", b_.reshape(expert, {calls, 1})}, {"i", b_.reshape(b_.iota(c_.experts, DType::i64), {1, c_.experts})}},
         DType::i64, DType::i64);
-    const ValueId offsets = b_.reduce(before, "sum", {0}, false, DType::i64);
+    const ValueId offsets = b_.reduce(is_earlier, "sum", {0}, false, DType::i64);
     const std::int64_t inner = weights_.require(tensors + "ffn_up_exps.weight", {c_.experts, -1, c_.width}).sizes[1];
     const std::string module = modules + "experts.";
     const ValueId gate =
@@ -349,9 +354,10 @@ class DecoderProgram {
         expert_product(rows, expert, offsets, {tensors + "ffn_up_exps", module + "up_proj"}, inner, c_.width);
     ValueId y = expert_product(gated(gate, up), expert, offsets, {tensors + "ffn_down_exps", module + "down_proj"},
                                c_.width, inner);
-    const ValueId own = b_.index_select(y, sorted(call)[1], 0);  // restores the order of tokens
+    const ValueId token_order = b_.index_select(y, sorted(call)[1], 0);  // restores the order of tokens
     y = b_.expr("y * s",
-                {{"y", b_.reshape(own, {count_, used, c_.width})}, {"s", b_.reshape(shares, {count_, used, 1})}},
+                {{"y", b_.reshape(token_order, {count_, experts_per_token, c_.width})},
+                 {"s", b_.reshape(shares, {count_, experts_per_token, 1})}},
                 DType::f32);
     return b_.reshape(b_.reduce(y, "sum", {1}, false, DType::f32), {1, count_, c_.width});
   }

@@ -19,16 +19,17 @@ DecoderWeights::DecoderWeights(const File& file, Builder& b)
 
 const TensorRecord* DecoderWeights::find(const std::string& name) {
   const TensorRecord* tensor = file_.tensor(name);
-  if (tensor != nullptr) read_.insert(tensor->name);
+  if (tensor != nullptr) read_names_.insert(tensor->name);
   return tensor;
 }
 
 const TensorRecord& DecoderWeights::require(const std::string& name, std::initializer_list<std::int64_t> sizes) {
   const TensorRecord* tensor = find(name);
   if (tensor == nullptr) fail(ErrorCode::bad_file, fmt::format("{}: tensor {} is missing", file_.label(), name));
-  const bool same = std::ranges::equal(tensor->sizes, sizes,
-                                       [](std::int64_t have, std::int64_t want) { return want < 0 || have == want; });
-  if (!same)
+  const bool same_sizes = std::ranges::equal(tensor->sizes, sizes, [](std::int64_t actual, std::int64_t expected) {
+    return expected < 0 || actual == expected;
+  });
+  if (!same_sizes)
     fail(ErrorCode::bad_file,
          fmt::format("{}: at byte {}: tensor {} has the sizes {}; the metadata ask for {} (-1: any)", file_.label(),
                      tensor->record_offset, name, tensor->sizes, std::vector<std::int64_t>(sizes)));
@@ -85,7 +86,7 @@ ValueId DecoderWeights::cache(const std::string& state, Dims sizes, std::uint32_
 
 void DecoderWeights::require_all_read(const std::string& architecture) const {
   for (const TensorRecord& t : file_.tensors()) {
-    if (read_.contains(t.name)) continue;
+    if (read_names_.contains(t.name)) continue;
     fail(
         ErrorCode::unsupported,
         fmt::format("{}: at byte {}: tensor {} is not part of the architecture {} as this version knows it; export the "

@@ -40,7 +40,7 @@ class DecoderWeights {
   const File& file_;
   Builder& b_;
   std::shared_ptr<GgufSource> source_;
-  std::unordered_set<std::string_view> read_;
+  std::unordered_set<std::string_view> read_names_;
 };
 
 }  // namespace tern::gguf

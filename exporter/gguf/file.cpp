@@ -34,8 +34,8 @@ constexpr std::uint64_t kDefaultAlignment = 32, kMostAlignment = 1 << 20;
 constexpr std::uint64_t kLeastEntry = 8 + 4 + 1, kLeastRecord = 8 + 4 + 4 + 8;  // bytes in the file
 
 std::string name_text(std::string_view name) {
-  constexpr std::size_t kShown = 80;
-  return printable(name.substr(0, kShown)) + (name.size() > kShown ? "..." : "");
+  constexpr std::size_t kMaxShownBytes = 80;
+  return printable(name.substr(0, kMaxShownBytes)) + (name.size() > kMaxShownBytes ? "..." : "");
 }
 
 /// Bytes of a scalar; 0 for texts, arrays and unknown types.
@@ -69,33 +69,34 @@ class HeaderReader {
   }
 
  private:
-  [[noreturn]] void refuse(std::uint64_t offset, const std::string& what, ErrorCode code = ErrorCode::bad_file) const {
-    fail(code, fmt::format("{}: at byte {}: {}", label_, offset, what));
+  [[noreturn]] void refuse(std::uint64_t offset, const std::string& problem,
+                           ErrorCode code = ErrorCode::bad_file) const {
+    fail(code, fmt::format("{}: at byte {}: {}", label_, offset, problem));
   }
 
-  std::span<const std::byte> read_bytes(std::uint64_t size, const char* what) {
+  std::span<const std::byte> read_bytes(std::uint64_t size, const char* field) {
     if (size > bytes_.size() - offset_)
       refuse(offset_,
              fmt::format("{} of {} bytes ends behind the end of the file, {} bytes; the file may be truncated: "
                          "download it again",
-                         what, size, bytes_.size()));
+                         field, size, bytes_.size()));
     const auto bytes = bytes_.subspan(offset_, size);
     offset_ += size;
     return bytes;
   }
 
   template <class T>
-  T number(const char* what) {
+  T number(const char* field) {
     T value;
-    std::memcpy(&value, read_bytes(sizeof value, what).data(), sizeof value);
+    std::memcpy(&value, read_bytes(sizeof value, field).data(), sizeof value);
     return value;
   }
 
-  std::string_view text(const char* what, std::size_t longest) {
+  std::string_view text(const char* field, std::size_t longest) {
     const std::uint64_t start = offset_;
-    const auto size = number<std::uint64_t>(what);
-    if (size > longest) refuse(start, fmt::format("{} has {} bytes; at most {} are allowed", what, size, longest));
-    const auto bytes = read_bytes(size, what);
+    const auto size = number<std::uint64_t>(field);
+    if (size > longest) refuse(start, fmt::format("{} has {} bytes; at most {} are allowed", field, size, longest));
+    const auto bytes = read_bytes(size, field);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
@@ -119,12 +120,12 @@ class HeaderReader {
   }
 
   /// A number of items of at least `lower` bytes each.
-  std::uint64_t count(const char* what, std::uint64_t lower) {
+  std::uint64_t count(const char* field, std::uint64_t lower) {
     const std::uint64_t start = offset_;
-    const auto n = number<std::uint64_t>(what);
+    const auto n = number<std::uint64_t>(field);
     if (n > (bytes_.size() - offset_) / lower)
       refuse(start,
-             fmt::format("{}, {}, does not fit the rest of the file, {} bytes", what, n, bytes_.size() - offset_));
+             fmt::format("{}, {}, does not fit the rest of the file, {} bytes", field, n, bytes_.size() - offset_));
     return n;
   }
 

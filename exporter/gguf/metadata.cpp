@@ -13,9 +13,9 @@ namespace tern::gguf {
 namespace {
 
 template <class T>
-T load(const std::byte* from) {
+T load(const std::byte* bytes) {
   T value;
-  std::memcpy(&value, from, sizeof value);
+  std::memcpy(&value, bytes, sizeof value);
   return value;
 }
 
@@ -72,12 +72,12 @@ const MetadataValue* Metadata::find(std::string_view key) const {
   return file_.find(full(key));
 }
 
-void Metadata::refuse(std::string_view key, const std::string& what) const {
+void Metadata::refuse(std::string_view key, const std::string& problem) const {
   const MetadataValue* v = find(key);
   const std::string name = printable(full(key));
   if (v == nullptr)
-    fail(ErrorCode::bad_file, fmt::format("{}: the GGUF metadata have no {}, {}", file_.label(), name, what));
-  fail(ErrorCode::bad_file, fmt::format("{}: at byte {}: {} {}", file_.label(), v->offset, name, what));
+    fail(ErrorCode::bad_file, fmt::format("{}: the GGUF metadata have no {}, {}", file_.label(), name, problem));
+  fail(ErrorCode::bad_file, fmt::format("{}: at byte {}: {} {}", file_.label(), v->offset, name, problem));
 }
 
 std::optional<std::int64_t> Metadata::integer(std::string_view key, std::int64_t lower, std::int64_t upper) const {

@@ -35,7 +35,7 @@ class Metadata {
   /// The same, but absence fails.
   std::int64_t required_integer(std::string_view key, std::int64_t lower, std::int64_t upper) const;
 
-  [[noreturn]] void refuse(std::string_view key, const std::string& what) const;
+  [[noreturn]] void refuse(std::string_view key, const std::string& problem) const;
 
  private:
   const MetadataValue* find(std::string_view key) const;

@@ -47,8 +47,8 @@ struct Yarn {
 
   void apply(double base, std::int64_t dimensions, std::vector<double>& f) const {
     const auto d = static_cast<double>(dimensions);
-    const auto dimension_of = [&](double turns) {
-      return d * std::log(original_context / (turns * 2 * std::numbers::pi)) / (2 * std::log(base));
+    const auto dimension_of = [&](double rotations) {
+      return d * std::log(original_context / (rotations * 2 * std::numbers::pi)) / (2 * std::log(base));
     };
     double low = dimension_of(beta_fast), high = dimension_of(beta_slow);
     if (truncates) low = std::floor(low), high = std::ceil(high);
@@ -67,7 +67,9 @@ void scale(const File& file, const Metadata& metadata, const DecoderConfig& c, R
   const auto original = static_cast<double>(
       metadata.integer(".rope.scaling.original_context_length", 1, 1 << 27).value_or(c.trained_context));
   if (factor && !(*factor > 0)) metadata.refuse(".rope.scaling.factor", "is not positive");
-  if (const auto given = metadata.number(".rope.scaling.attn_factor"); given && *given > 0) r.scale = *given;
+  if (const auto attention_factor = metadata.number(".rope.scaling.attn_factor");
+      attention_factor && *attention_factor > 0)
+    r.scale = *attention_factor;
   if (type == "linear") {
     for (double& f : r.frequencies) f /= factor.value_or(1);
   } else if (type == "yarn") {

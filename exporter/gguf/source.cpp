@@ -69,7 +69,7 @@ std::uint32_t GgufSource::add(const TensorRecord& tensor, const RowRange& rows, 
   if (!byte_size(type_of(tensor, rows.count), &region.size))
     fail(ErrorCode::bad_file,
          fmt::format("{}: at byte {}: the tensor is too large", file_.label(), tensor.record_offset));
-  if (type.plain() && rows.head == 0) {
+  if (type.is_plain() && rows.head == 0) {
     const std::uint64_t row = static_cast<std::uint64_t>(tensor.sizes.back() * type.bytes);
     const auto bytes = tensor.bytes.subspan(static_cast<std::uint64_t>(rows.first) * row, region.size);
     if (reinterpret_cast<std::uintptr_t>(bytes.data()) % kAlignment == 0) region.mapped = bytes;
@@ -78,7 +78,7 @@ std::uint32_t GgufSource::add(const TensorRecord& tensor, const RowRange& rows, 
 }
 
 std::uint32_t GgufSource::add_floats(const TensorRecord& tensor, const RowRange& elements, Program& program) {
-  if (!find_block_type(tensor.type)->plain())
+  if (!find_block_type(tensor.type)->is_plain())
     fail(ErrorCode::unsupported, fmt::format("{}: at byte {}: tensor {} has the type {}; only F32, F16 and BF16 are "
                                              "supported for biases, norms and other small tensors",
                                              file_.label(), tensor.record_offset, tensor.name, type_text(tensor.type)));
@@ -102,27 +102,27 @@ std::uint32_t GgufSource::add_zeros(std::uint64_t size, Program& program) {
   return add(std::move(region), program);
 }
 
-void GgufSource::move(const Region& region) {
+void GgufSource::convert_region(const Region& region) {
   const TensorRecord& tensor = *region.tensor;
   const BlockType& type = *find_block_type(tensor.type);
   const std::int64_t columns = tensor.sizes.back(), row_bytes = columns / type.elements * type.bytes;
-  std::byte* const to = region.pages->data();
+  std::byte* const destination = region.pages->data();
   if (region.widens) {
     for (std::int64_t i = 0; i < region.rows.count; ++i)
       convert(tensor.bytes.data() + file_row(region.rows, i) * type.bytes, type.dtype,
-              to + i * std::int64_t{sizeof(float)}, DType::f32, 1);
+              destination + i * std::int64_t{sizeof(float)}, DType::f32, 1);
     return;
   }
   const QuantizedMatrix m{type.dtype, region.rows.count, columns, type.blocks};
   parallel_for(region.rows.count, std::max<std::int64_t>(1, kRowsWorthAThread / columns),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t r = begin; r < end; ++r) {
-                   const std::int64_t from = file_row(region.rows, r);
-                   if (type.plain()) {
-                     std::memcpy(to + r * row_bytes, tensor.bytes.data() + from * row_bytes,
+                   const std::int64_t source_row = file_row(region.rows, r);
+                   if (type.is_plain()) {
+                     std::memcpy(destination + r * row_bytes, tensor.bytes.data() + source_row * row_bytes,
                                  static_cast<std::size_t>(row_bytes));
                    } else {
-                     move_row(type, m, tensor.bytes, from, r, to);
+                     move_row(type, m, tensor.bytes, source_row, r, destination);
                    }
                  }
                });
@@ -134,7 +134,7 @@ std::span<const std::byte> GgufSource::bytes(std::uint32_t storage) {
   if (!region.mapped.empty()) return region.mapped;
   const std::lock_guard lock(mutex_);
   if (region.pages == nullptr) region.pages = std::make_unique<Pages>(region.size);
-  if (region.tensor != nullptr && !region.is_moved) move(region);
+  if (region.tensor != nullptr && !region.is_moved) convert_region(region);
   region.is_moved = true;
   return {region.pages->data(), region.size};
 }

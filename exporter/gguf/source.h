@@ -67,7 +67,7 @@ class GgufSource : public StorageSource {
   };
 
   std::uint32_t add(Region region, Program& program);
-  static void move(const Region& region);
+  static void convert_region(const Region& region);
 
   File file_;
   std::deque<Region> regions_;

@@ -67,25 +67,25 @@ class Vocabulary {
 };
 
 json vocabulary_json(const Vocabulary& v) {
-  json all = json::object();
-  for (std::size_t i = 0; i < v.tokens().size(); ++i) all.emplace(std::string(v.tokens()[i]), i);
-  return all;
+  json vocabulary = json::object();
+  for (std::size_t i = 0; i < v.tokens().size(); ++i) vocabulary.emplace(std::string(v.tokens()[i]), i);
+  return vocabulary;
 }
 
 json added_tokens(const Vocabulary& v) {
-  json all = json::array();
+  json entries = json::array();
   for (std::size_t i = 0; i < v.tokens().size(); ++i) {
     const TokenType t = v.type(i);
     if (t != TokenType::control && t != TokenType::user_defined && t != TokenType::unknown) continue;
-    all.push_back({{"id", i},
-                   {"content", std::string(v.tokens()[i])},
-                   {"single_word", false},
-                   {"lstrip", false},
-                   {"rstrip", false},
-                   {"normalized", false},
-                   {"special", t != TokenType::user_defined}});
+    entries.push_back({{"id", i},
+                       {"content", std::string(v.tokens()[i])},
+                       {"single_word", false},
+                       {"lstrip", false},
+                       {"rstrip", false},
+                       {"normalized", false},
+                       {"special", t != TokenType::user_defined}});
   }
-  return all;
+  return entries;
 }
 
 /// Adds the first token, and the last one if the metadata ask for it, around a text.
@@ -100,12 +100,12 @@ json post_processor(const std::optional<std::string>& first, std::int64_t first_
   };
   json single = json::array(), pair = json::array(), tokens = json::object();
   for (const auto& [name, type] : {std::pair{"A", 0}, {"B", 1}}) {
-    json part = json::array();
-    if (first) part.push_back(special(*first, type));
-    part.push_back(sequence(name, type));
-    if (last) part.push_back(special(*last, type));
-    if (type == 0) single = part;
-    pair.insert(pair.end(), part.begin(), part.end());
+    json template_part = json::array();
+    if (first) template_part.push_back(special(*first, type));
+    template_part.push_back(sequence(name, type));
+    if (last) template_part.push_back(special(*last, type));
+    if (type == 0) single = template_part;
+    pair.insert(pair.end(), template_part.begin(), template_part.end());
   }
   if (first) tokens[*first] = {{"id", *first}, {"ids", {first_id}}, {"tokens", {*first}}};
   if (last) tokens[*last] = {{"id", *last}, {"ids", {last_id}}, {"tokens", {*last}}};
@@ -164,7 +164,7 @@ json merges_of_scores(const Metadata& metadata, const Vocabulary& v) {
     double score;
     std::int64_t left, right;
   };
-  std::vector<Merge> all;
+  std::vector<Merge> scored_merges;
   for (std::size_t i = 0; i < v.tokens().size(); ++i) {
     const std::string_view token = v.tokens()[i];
     const TokenType type = v.type(i);
@@ -176,11 +176,11 @@ json merges_of_scores(const Metadata& metadata, const Vocabulary& v) {
       if (left && right) of_token.push_back({scores[i], *left, *right});
     }
     std::ranges::sort(of_token, {}, [](const Merge& m) { return std::pair(m.left, m.right); });
-    all.insert(all.end(), of_token.begin(), of_token.end());
+    scored_merges.insert(scored_merges.end(), of_token.begin(), of_token.end());
   }
-  std::ranges::stable_sort(all, std::greater(), &Merge::score);
+  std::ranges::stable_sort(scored_merges, std::greater(), &Merge::score);
   json merges = json::array();
-  for (const Merge& m : all) merges.push_back({v.text(m.left), v.text(m.right)});
+  for (const Merge& m : scored_merges) merges.push_back({v.text(m.left), v.text(m.right)});
   return merges;
 }
 
@@ -193,8 +193,8 @@ json sentence_pieces(const Metadata& metadata, const Vocabulary& v) {
   if (unknown) model["unk_token"] = v.text(*unknown);
   model["fuse_unk"] = true;
   model["byte_fallback"] = v.find("<0x00>").has_value();
-  const auto replace = [](const char* from, const char* to) {
-    return json{{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
+  const auto replace = [](const char* pattern, const char* content) {
+    return json{{"type", "Replace"}, {"pattern", {{"String", pattern}}}, {"content", content}};
   };
   json normalizers = json::array();
   if (prefix) normalizers.push_back({{"type", "Prepend"}, {"prepend", kSpace}});
@@ -212,34 +212,35 @@ struct SpecialIds {
   bool adds_bos = false, adds_eos = false;
 };
 
-std::string tokenizer_json(const Vocabulary& v, json parts, const SpecialIds& ids) {
-  const auto text = [&](bool adds, const std::optional<std::int64_t>& id) {
-    return adds && id ? std::optional(v.text(*id)) : std::nullopt;
+std::string tokenizer_json(const Vocabulary& v, json components, const SpecialIds& ids) {
+  const auto text = [&](bool is_added, const std::optional<std::int64_t>& id) {
+    return is_added && id ? std::optional(v.text(*id)) : std::nullopt;
   };
-  json all = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}, {"added_tokens", added_tokens(v)}};
-  all.update(parts);
-  const json added = post_processor(text(ids.adds_bos, ids.bos), ids.bos.value_or(0), text(ids.adds_eos, ids.eos),
-                                    ids.eos.value_or(0));
-  all["post_processor"] = added;
-  return all.dump();
+  json tokenizer = {
+      {"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}, {"added_tokens", added_tokens(v)}};
+  tokenizer.update(components);
+  const json processor = post_processor(text(ids.adds_bos, ids.bos), ids.bos.value_or(0), text(ids.adds_eos, ids.eos),
+                                        ids.eos.value_or(0));
+  tokenizer["post_processor"] = processor;
+  return tokenizer.dump();
 }
 
 std::string configuration_json(const Vocabulary& v, const SpecialIds& ids) {
-  json all = {
+  json config = {
       {"add_bos_token", ids.adds_bos}, {"add_eos_token", ids.adds_eos}, {"clean_up_tokenization_spaces", false}};
   const std::pair<const char*, const std::optional<std::int64_t>&> names[] = {
       {"bos_token", ids.bos}, {"eos_token", ids.eos}, {"unk_token", ids.unknown}, {"pad_token", ids.padding}};
   for (const auto& [name, id] : names) {
-    if (id) all[name] = v.text(*id);
+    if (id) config[name] = v.text(*id);
   }
-  return all.dump(2);
+  return config.dump(2);
 }
 
 /// Tokens that end an answer: those of the metadata, then control tokens with a usual name.
 std::vector<std::int64_t> end_tokens(const Vocabulary& v) {
-  std::vector<std::int64_t> ends;
+  std::vector<std::int64_t> token_ids;
   const auto add = [&](const std::optional<std::int64_t>& id) {
-    if (id && std::ranges::find(ends, *id) == ends.end()) ends.push_back(*id);
+    if (id && std::ranges::find(token_ids, *id) == token_ids.end()) token_ids.push_back(*id);
   };
   for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"})
     add(v.id(key));
@@ -250,19 +251,19 @@ std::vector<std::int64_t> end_tokens(const Vocabulary& v) {
     if (id && v.type(static_cast<std::size_t>(*id)) == TokenType::control && !(has_parts && name == "<|end|>")) add(id);
   }
   if (has_parts) add(v.find("<|call|>"));
-  return ends;
+  return token_ids;
 }
 
 std::string generation_json(const Metadata& metadata, const TokenizerTexts& texts) {
-  json all = json::object();
-  if (texts.bos) all["bos_token_id"] = *texts.bos;
-  if (!texts.eos.empty()) all["eos_token_id"] = texts.eos;
+  json config = json::object();
+  if (texts.bos) config["bos_token_id"] = *texts.bos;
+  if (!texts.eos.empty()) config["eos_token_id"] = texts.eos;
   const auto temperature = metadata.number("general.sampling.temp");
-  if (temperature) all["temperature"] = *temperature;
-  if (temperature) all["do_sample"] = *temperature > 0;
-  if (const auto k = metadata.integer("general.sampling.top_k", 0, 1 << 30)) all["top_k"] = *k;
-  if (const auto p = metadata.number("general.sampling.top_p")) all["top_p"] = *p;
-  return all.empty() ? "" : all.dump(2);
+  if (temperature) config["temperature"] = *temperature;
+  if (temperature) config["do_sample"] = *temperature > 0;
+  if (const auto k = metadata.integer("general.sampling.top_k", 0, 1 << 30)) config["top_k"] = *k;
+  if (const auto p = metadata.number("general.sampling.top_p")) config["top_p"] = *p;
+  return config.empty() ? "" : config.dump(2);
 }
 
 }  // namespace
@@ -273,10 +274,11 @@ TokenizerTexts tokenizer_texts(const Metadata& metadata, std::int64_t vocabulary
   const Vocabulary v(metadata, vocabulary);
   const std::string pre_name(metadata.text("tokenizer.ggml.pre").value_or("default"));
   const PreTokenizer* const pre = find_pre_tokenizer(pre_name);
-  const bool pairs = model == "gpt2", pieces = model == "llama";
+  const bool pairs = model == "gpt2", is_sentencepiece = model == "llama";
   SpecialIds ids{v.id("tokenizer.ggml.bos_token_id"), v.id("tokenizer.ggml.eos_token_id"),
                  v.id("tokenizer.ggml.unknown_token_id"), v.id("tokenizer.ggml.padding_token_id")};
-  ids.adds_bos = metadata.boolean("tokenizer.ggml.add_bos_token").value_or(pieces || (pre != nullptr && pre->adds_bos));
+  ids.adds_bos =
+      metadata.boolean("tokenizer.ggml.add_bos_token").value_or(is_sentencepiece || (pre != nullptr && pre->adds_bos));
   ids.adds_eos = metadata.boolean("tokenizer.ggml.add_eos_token").value_or(false);
   texts.bos = ids.bos;
   texts.adds_bos = ids.adds_bos;
@@ -290,7 +292,7 @@ TokenizerTexts tokenizer_texts(const Metadata& metadata, std::int64_t vocabulary
     texts.missing = "a token is not UTF-8";
   } else if (pairs && pre != nullptr) {
     texts.tokenizer = tokenizer_json(v, byte_pairs(metadata, v, *pre), ids);
-  } else if (pieces) {
+  } else if (is_sentencepiece) {
     texts.tokenizer = tokenizer_json(v, sentence_pieces(metadata, v), ids);
   } else {
     texts.missing = pairs ? fmt::format("tokenizer.ggml.pre is '{}', which is not known", printable(pre_name))

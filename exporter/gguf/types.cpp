@@ -15,30 +15,31 @@ constexpr std::int64_t kBlock = 32, kSuper = 256,
 // Elements of one block as codes of one byte each, in their order.
 
 /// Low four bits of `bytes` bytes, then high four bits.
-void nibbles(const std::uint8_t* from, std::int64_t bytes, std::uint8_t* codes) {
+void nibbles(const std::uint8_t* source, std::int64_t bytes, std::uint8_t* codes) {
   for (std::int64_t i = 0; i < bytes; ++i) {
-    codes[i] = from[i] & 15;
-    codes[bytes + i] = from[i] >> 4;
+    codes[i] = source[i] & 15;
+    codes[bytes + i] = source[i] >> 4;
   }
 }
 
 /// Bit i of the word is the fifth bit of code i.
-void fifth_bits(const std::uint8_t* from, std::uint8_t* codes) {
-  for (std::int64_t i = 0; i < kBlock; ++i) codes[i] |= static_cast<std::uint8_t>((from[i / 8] >> (i % 8) & 1) << 4);
+void fifth_bits(const std::uint8_t* source, std::uint8_t* codes) {
+  for (std::int64_t i = 0; i < kBlock; ++i) codes[i] |= static_cast<std::uint8_t>((source[i / 8] >> (i % 8) & 1) << 4);
 }
 
 /// Four groups of 64 codes: low four bits of 32 bytes, then high ones.
-void super_nibbles(const std::uint8_t* from, std::uint8_t* codes) {
-  for (std::int64_t group = 0; group < 4; ++group) nibbles(from + group * 32, 32, codes + group * 64);
+void super_nibbles(const std::uint8_t* source, std::uint8_t* codes) {
+  for (std::int64_t group = 0; group < 4; ++group) nibbles(source + group * 32, 32, codes + group * 64);
 }
 
 /// Writes codes of `bits` bits, which stand at `begin` of the row, in the order of dtypes/blocks.h.
-void pack(const std::uint8_t* codes, std::int64_t count, int bits, std::int64_t begin, const RowPlaces& to) {
-  std::uint8_t* const low = to.elements + begin / 2;
+void pack(const std::uint8_t* codes, std::int64_t count, int bits, std::int64_t begin, const RowPlaces& destination) {
+  std::uint8_t* const low = destination.elements + begin / 2;
   for (std::int64_t i = 0; i < count / 2; ++i)
     low[i] = static_cast<std::uint8_t>((codes[2 * i] & 15) | (codes[2 * i + 1] & 15) << 4);
   for (int p = 0; p < bits - 4; ++p) {
-    std::uint8_t* const plane = to.elements + to.columns / 2 + p * (to.columns / 8) + begin / 8;
+    std::uint8_t* const plane =
+        destination.elements + destination.columns / 2 + p * (destination.columns / 8) + begin / 8;
     for (std::int64_t i = 0; i < count / 8; ++i) {
       int byte = 0;
       for (int j = 0; j < 8; ++j) byte |= (codes[8 * i + j] >> (4 + p) & 1) << j;
@@ -47,114 +48,114 @@ void pack(const std::uint8_t* codes, std::int64_t count, int bits, std::int64_t 
   }
 }
 
-const std::uint8_t* bytes_of(const std::byte* from) {
-  return reinterpret_cast<const std::uint8_t*>(from);
+const std::uint8_t* bytes_of(const std::byte* source) {
+  return reinterpret_cast<const std::uint8_t*>(source);
 }
 
-void copy_half(const std::byte* from, std::byte* to, std::int64_t offset) {
-  std::memcpy(to + offset * kHalf, from, kHalf);
+void copy_half(const std::byte* source, std::byte* destination, std::int64_t offset) {
+  std::memcpy(destination + offset * kHalf, source, kHalf);
 }
 
 /// A unit of minima is subtracted in the file and added in Tern.
-void copy_negated_half(const std::byte* from, std::byte* to, std::int64_t offset) {
-  copy_half(from, to, offset);
-  to[offset * kHalf + 1] ^= std::byte{0x80};
+void copy_negated_half(const std::byte* source, std::byte* destination, std::int64_t offset) {
+  copy_half(source, destination, offset);
+  destination[offset * kHalf + 1] ^= std::byte{0x80};
 }
 
 // Blocks of 32 elements.
 
-void move_q4_0(const std::byte* from, const RowPlaces& to) {
+void move_q4_0(const std::byte* source, const RowPlaces& destination) {
   std::uint8_t codes[kBlock];
-  nibbles(bytes_of(from) + 2, 16, codes);
+  nibbles(bytes_of(source) + 2, 16, codes);
   for (std::uint8_t& c : codes) c ^= 8;  // less 8, in two's complement
-  copy_half(from, to.scales, to.block);
-  pack(codes, kBlock, 4, to.block * kBlock, to);
+  copy_half(source, destination.scales, destination.block);
+  pack(codes, kBlock, 4, destination.block * kBlock, destination);
 }
 
-void move_q4_1(const std::byte* from, const RowPlaces& to) {
+void move_q4_1(const std::byte* source, const RowPlaces& destination) {
   std::uint8_t codes[kBlock];
-  nibbles(bytes_of(from) + 4, 16, codes);
-  copy_half(from, to.scales, to.block);
-  copy_half(from + 2, to.zeros, to.block);
-  pack(codes, kBlock, 4, to.block * kBlock, to);
+  nibbles(bytes_of(source) + 4, 16, codes);
+  copy_half(source, destination.scales, destination.block);
+  copy_half(source + 2, destination.zeros, destination.block);
+  pack(codes, kBlock, 4, destination.block * kBlock, destination);
 }
 
-void move_q5_0(const std::byte* from, const RowPlaces& to) {
+void move_q5_0(const std::byte* source, const RowPlaces& destination) {
   std::uint8_t codes[kBlock];
-  nibbles(bytes_of(from) + 6, 16, codes);
-  fifth_bits(bytes_of(from) + 2, codes);
+  nibbles(bytes_of(source) + 6, 16, codes);
+  fifth_bits(bytes_of(source) + 2, codes);
   for (std::uint8_t& c : codes) c ^= 16;
-  copy_half(from, to.scales, to.block);
-  pack(codes, kBlock, 5, to.block * kBlock, to);
+  copy_half(source, destination.scales, destination.block);
+  pack(codes, kBlock, 5, destination.block * kBlock, destination);
 }
 
-void move_q5_1(const std::byte* from, const RowPlaces& to) {
+void move_q5_1(const std::byte* source, const RowPlaces& destination) {
   std::uint8_t codes[kBlock];
-  nibbles(bytes_of(from) + 8, 16, codes);
-  fifth_bits(bytes_of(from) + 4, codes);
-  copy_half(from, to.scales, to.block);
-  copy_half(from + 2, to.zeros, to.block);
-  pack(codes, kBlock, 5, to.block * kBlock, to);
+  nibbles(bytes_of(source) + 8, 16, codes);
+  fifth_bits(bytes_of(source) + 4, codes);
+  copy_half(source, destination.scales, destination.block);
+  copy_half(source + 2, destination.zeros, destination.block);
+  pack(codes, kBlock, 5, destination.block * kBlock, destination);
 }
 
-void move_q8_0(const std::byte* from, const RowPlaces& to) {
-  copy_half(from, to.scales, to.block);
-  std::memcpy(to.elements + to.block * kBlock, from + 2, kBlock);
+void move_q8_0(const std::byte* source, const RowPlaces& destination) {
+  copy_half(source, destination.scales, destination.block);
+  std::memcpy(destination.elements + destination.block * kBlock, source + 2, kBlock);
 }
 
-void move_mxfp4(const std::byte* from, const RowPlaces& to) {
+void move_mxfp4(const std::byte* source, const RowPlaces& destination) {
   std::uint8_t codes[kBlock];
-  nibbles(bytes_of(from) + 1, 16, codes);
+  nibbles(bytes_of(source) + 1, 16, codes);
   for (std::uint8_t& c : codes) c = c == 8 ? 0 : c;  // GGML's negative zero is zero
-  to.scales[to.block] = from[0];
-  pack(codes, kBlock, 4, to.block * kBlock, to);
+  destination.scales[destination.block] = source[0];
+  pack(codes, kBlock, 4, destination.block * kBlock, destination);
 }
 
 // Super-blocks of 256 elements.
 
 /// Six bits each of eight scales and eight minima, in twelve bytes.
-void scales_and_minima(const std::uint8_t* from, const RowPlaces& to) {
+void scales_and_minima(const std::uint8_t* source, const RowPlaces& destination) {
   for (std::int64_t j = 0; j < 8; ++j) {
     const bool first = j < 4;
-    const int scale = first ? from[j] & 63 : (from[j + 4] & 15) | (from[j - 4] >> 6) << 4,
-              minimum = first ? from[j + 4] & 63 : from[j + 4] >> 4 | (from[j] >> 6) << 4;
-    to.scales[to.block * 8 + j] = static_cast<std::byte>(scale);
-    to.zeros[to.block * 8 + j] = static_cast<std::byte>(minimum);
+    const int scale = first ? source[j] & 63 : (source[j + 4] & 15) | (source[j - 4] >> 6) << 4,
+              minimum = first ? source[j + 4] & 63 : source[j + 4] >> 4 | (source[j] >> 6) << 4;
+    destination.scales[destination.block * 8 + j] = static_cast<std::byte>(scale);
+    destination.zeros[destination.block * 8 + j] = static_cast<std::byte>(minimum);
   }
 }
 
-void move_q4_k(const std::byte* from, const RowPlaces& to) {
+void move_q4_k(const std::byte* source, const RowPlaces& destination) {
   std::uint8_t codes[kSuper];
-  super_nibbles(bytes_of(from) + 16, codes);
-  copy_half(from, to.scale_units, to.block);
-  copy_negated_half(from + 2, to.zero_units, to.block);
-  scales_and_minima(bytes_of(from) + 4, to);
-  pack(codes, kSuper, 4, to.block * kSuper, to);
+  super_nibbles(bytes_of(source) + 16, codes);
+  copy_half(source, destination.scale_units, destination.block);
+  copy_negated_half(source + 2, destination.zero_units, destination.block);
+  scales_and_minima(bytes_of(source) + 4, destination);
+  pack(codes, kSuper, 4, destination.block * kSuper, destination);
 }
 
-void move_q5_k(const std::byte* from, const RowPlaces& to) {
+void move_q5_k(const std::byte* source, const RowPlaces& destination) {
   std::uint8_t codes[kSuper];
-  super_nibbles(bytes_of(from) + 48, codes);
-  const std::uint8_t* const high = bytes_of(from) + 16;
+  super_nibbles(bytes_of(source) + 48, codes);
+  const std::uint8_t* const high = bytes_of(source) + 16;
   for (std::int64_t i = 0; i < kSuper; ++i) codes[i] |= static_cast<std::uint8_t>((high[i % 32] >> (i / 32) & 1) << 4);
-  copy_half(from, to.scale_units, to.block);
-  copy_negated_half(from + 2, to.zero_units, to.block);
-  scales_and_minima(bytes_of(from) + 4, to);
-  pack(codes, kSuper, 5, to.block * kSuper, to);
+  copy_half(source, destination.scale_units, destination.block);
+  copy_negated_half(source + 2, destination.zero_units, destination.block);
+  scales_and_minima(bytes_of(source) + 4, destination);
+  pack(codes, kSuper, 5, destination.block * kSuper, destination);
 }
 
-void move_q6_k(const std::byte* from, const RowPlaces& to) {
+void move_q6_k(const std::byte* source, const RowPlaces& destination) {
   std::uint8_t codes[kSuper];
-  const std::uint8_t *const low = bytes_of(from), *const high = low + 128;
+  const std::uint8_t *const low = bytes_of(source), *const high = low + 128;
   for (std::int64_t half = 0; half < 2; ++half) {
     std::uint8_t* const of_half = codes + half * 128;
     nibbles(low + half * 64, 64, of_half);
     for (std::int64_t i = 0; i < 128; ++i)
       of_half[i] = static_cast<std::uint8_t>(of_half[i] | (high[half * 32 + i % 32] >> (2 * (i / 32)) & 3) << 4) ^ 32;
   }
-  std::memcpy(to.scales + to.block * 16, from + 192, 16);
-  copy_half(from + 208, to.scale_units, to.block);
-  pack(codes, kSuper, 6, to.block * kSuper, to);
+  std::memcpy(destination.scales + destination.block * 16, source + 192, 16);
+  copy_half(source + 208, destination.scale_units, destination.block);
+  pack(codes, kSuper, 6, destination.block * kSuper, destination);
 }
 
 constexpr Blocks half_scales(std::uint8_t bits) {
@@ -224,18 +225,18 @@ std::string supported_types_text() {
 }
 
 void move_row(const BlockType& type, const QuantizedMatrix& m, std::span<const std::byte> rows, std::int64_t row,
-              std::int64_t to_row, std::byte* to) {
+              std::int64_t to_row, std::byte* destination) {
   const std::int64_t blocks = m.columns / type.elements, scales = m.scales().columns, units = m.row_units() * kHalf;
-  RowPlaces positions{.elements = reinterpret_cast<std::uint8_t*>(to) + to_row * m.row_bytes(),
-                      .scales = to + m.scale_offset() + to_row * scales * element_size(m.blocks.scale),
-                      .zeros = to + m.zero_offset(),
-                      .scale_units = to + m.scale_unit_offset() + to_row * units,
-                      .zero_units = to + m.zero_unit_offset() + to_row * units,
+  RowPlaces positions{.elements = reinterpret_cast<std::uint8_t*>(destination) + to_row * m.row_bytes(),
+                      .scales = destination + m.scale_offset() + to_row * scales * element_size(m.blocks.scale),
+                      .zeros = destination + m.zero_offset(),
+                      .scale_units = destination + m.scale_unit_offset() + to_row * units,
+                      .zero_units = destination + m.zero_unit_offset() + to_row * units,
                       .columns = m.columns,
                       .block = 0};
   if (m.blocks.zero_point != ZeroPoint::none) positions.zeros += to_row * scales * element_size(m.blocks.zero);
-  const std::byte* from = rows.data() + row * blocks * type.bytes;
-  for (; positions.block < blocks; ++positions.block, from += type.bytes) type.move(from, positions);
+  const std::byte* source = rows.data() + row * blocks * type.bytes;
+  for (; positions.block < blocks; ++positions.block, source += type.bytes) type.repack(source, positions);
 }
 
 }  // namespace tern::gguf

@@ -17,10 +17,10 @@ struct BlockType {
   std::int64_t elements, bytes;  ///< size of a block in the file
   DType dtype;                   ///< type of the elements in Tern
   Blocks blocks;                 ///< columns 0: plain numbers
-  /// Moves one block to the row that `to` describes. Null for plain numbers, whose bytes stay.
-  void (*move)(const std::byte* from, const struct RowPlaces& to) = nullptr;
+  /// Repacks one block into the row `destination`. Null for plain numbers: their bytes stay.
+  void (*repack)(const std::byte* from, const struct RowPlaces& destination) = nullptr;
 
-  bool plain() const { return move == nullptr; }
+  bool is_plain() const { return repack == nullptr; }
 };
 
 /// Places of a row's parts in a quantized value (dtypes/blocks.h).
@@ -38,8 +38,9 @@ std::string type_text(std::uint32_t number);
 /// "supported are F32, F16, ...".
 std::string supported_types_text();
 
-/// Moves row `row` of the file's rows of `columns` elements to row `to_row` of the value of matrix `m` at `to`.
+/// Moves row `row` of the file's rows of `columns` elements to row `to_row` of the value of matrix `m` at
+/// `destination`.
 void move_row(const BlockType& type, const QuantizedMatrix& m, std::span<const std::byte> rows, std::int64_t row,
-              std::int64_t to_row, std::byte* to);
+              std::int64_t to_row, std::byte* destination);
 
 }  // namespace tern::gguf

@@ -6,14 +6,14 @@
 namespace tern {
 
 std::vector<ValueId> apply_gradient_rule(Builder& b, const Node& forward, std::vector<ValueId> grads,
-                                         std::vector<bool> needed) {
-  if (needed.empty()) needed.assign(forward.inputs.size(), true);
+                                         std::vector<bool> needs_gradient) {
+  if (needs_gradient.empty()) needs_gradient.assign(forward.inputs.size(), true);
   // Rules take the number of a node. This one stands in the function until its rule is done.
   const std::size_t index = b.function().nodes.size();
   b.function().nodes.push_back(forward);
   BackwardFunctions functions;
   Producers producers;
-  GradientCall call(b, index, std::move(grads), std::move(needed), functions, producers);
+  GradientCall call(b, index, std::move(grads), std::move(needs_gradient), functions, producers);
   find_gradient_rule(forward.op)(call);
   std::vector<Node>& nodes = b.function().nodes;
   nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(index));

@@ -26,11 +26,11 @@ ValueId window_lengths(Builder& b, Dim windows, Dim input, std::int64_t kernel, 
 }
 
 /// [out, in]: the share of each input element in each window of an adaptive average.
-ValueId adaptive_shares(Builder& b, Dim out, Dim in, DType t) {
-  const std::vector<ExprArg> args = {{"o", b.reshape(b.iota(out, DType::i64), {out, 1})},
-                                     {"i", b.iota(in, DType::i64)},
-                                     size_arg(b, "n", in),
-                                     size_arg(b, "m", out)};
+ValueId adaptive_shares(Builder& b, Dim output_size, Dim input_size, DType t) {
+  const std::vector<ExprArg> args = {{"o", b.reshape(b.iota(output_size, DType::i64), {output_size, 1})},
+                                     {"i", b.iota(input_size, DType::i64)},
+                                     size_arg(b, "n", input_size),
+                                     size_arg(b, "m", output_size)};
   const ValueId inside =
       b.expr("i >= floordiv(o * n, m) && i < floordiv((o + 1) * n + m - 1, m)", args, DType::i64, DType::boolean);
   const ValueId length =
@@ -43,30 +43,31 @@ ValueId adaptive_shares(Builder& b, Dim out, Dim in, DType t) {
 ValueId average_gradient(Builder& b, ValueId g, Dims shape, const Windows& w, const Dims& kernel, bool count_pads,
                          std::optional<double> divisor) {
   const std::size_t n = kernel.size(), rank = shape.size(), lead = rank - n;
-  const DType wide = compute_type(b.dtype(g));
-  ValueId each = b.cast(g, wide);
-  if (divisor) each = b.expr("g / d", {{"g", each}, {"d", *divisor}}, wide);
+  const DType compute_dtype = compute_type(b.dtype(g));
+  ValueId element_gradient = b.cast(g, compute_dtype);
+  if (divisor) element_gradient = b.expr("g / d", {{"g", element_gradient}, {"d", *divisor}}, compute_dtype);
   for (std::size_t i = 0; i < n && !divisor; ++i) {
-    const ValueId lengths = window_lengths(b, b.shape(each)[lead + i], shape[lead + i], kernel[i].value(), w.strides[i],
-                                           w.padding_before[i], count_pads, wide);
-    each = b.expr("g / d", {{"g", each}, {"d", along(b, lengths, lead + i, rank)}}, wide);
+    const ValueId lengths = window_lengths(b, b.shape(element_gradient)[lead + i], shape[lead + i], kernel[i].value(),
+                                           w.strides[i], w.padding_before[i], count_pads, compute_dtype);
+    element_gradient =
+        b.expr("g / d", {{"g", element_gradient}, {"d", along(b, lengths, lead + i, rank)}}, compute_dtype);
   }
-  const Dims windows = b.shape(each);
+  const Dims windows = b.shape(element_gradient);
   const auto index = static_cast<std::ptrdiff_t>(lead);
-  Dims one = {b.pool().product(std::span<const Dim>(shape).first(lead)), 1}, ones = {1, 1};
-  one.insert(one.end(), windows.begin() + index, windows.end());
-  ones.insert(ones.end(), kernel.begin(), kernel.end());
-  const ValueId y =
-      image_gradient(b, b.reshape(each, one), b.full(ones, 1, wide), w, Dims(shape.begin() + index, shape.end()));
+  Dims gradient_shape = {b.pool().product(std::span<const Dim>(shape).first(lead)), 1}, kernel_shape = {1, 1};
+  gradient_shape.insert(gradient_shape.end(), windows.begin() + index, windows.end());
+  kernel_shape.insert(kernel_shape.end(), kernel.begin(), kernel.end());
+  const ValueId y = image_gradient(b, b.reshape(element_gradient, gradient_shape),
+                                   b.full(kernel_shape, 1, compute_dtype), w, Dims(shape.begin() + index, shape.end()));
   return b.reshape(y, shape);
 }
 
 ValueId adaptive_average_gradient(Builder& b, ValueId g, Dims shape, std::size_t n) {
-  const DType wide = compute_type(b.dtype(g));
-  g = b.cast(g, wide);
+  const DType compute_dtype = compute_type(b.dtype(g));
+  g = b.cast(g, compute_dtype);
   for (std::size_t i = 0; i < n; ++i) {
     const auto axis = static_cast<std::int64_t>(shape.size() - 1 - i);
-    const ValueId shares = adaptive_shares(b, b.size(g, axis), shape[shape.size() - 1 - i], wide);
+    const ValueId shares = adaptive_shares(b, b.size(g, axis), shape[shape.size() - 1 - i], compute_dtype);
     // Vectors have a single axis; a product needs two.
     const bool vector = b.rank(g) == 1;
     ValueId y = vector ? b.unsqueeze(g, 0) : b.move_axis(g, axis, -1);

@@ -29,9 +29,9 @@ class BackwardBody {
                const std::vector<ValueId>& saved);
 
   ValueId output(std::size_t i) const { return outputs_[i]; }
-  /// Gradients of the inputs `needed`; zeros for inputs without a gradient. `seeds` has an entry for each result of the
-  /// body, or kNoValue.
-  std::vector<ValueId> gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& needed,
+  /// Gradients of the inputs `input_indices`; zeros for inputs without a gradient. `seeds` has an entry for each result
+  /// of the body, or kNoValue.
+  std::vector<ValueId> gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& input_indices,
                                  BackwardFunctions& functions);
 
  private:

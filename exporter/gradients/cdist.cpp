@@ -14,7 +14,7 @@ bool is_long(Dim rows) {
   return !rows.is_const() || rows.value() > kManyRows;
 }
 
-const char* share(double p) {
+const char* gradient_formula(double p) {
   if (p == 1) return "sign(x - y) * g";
   if (p == 2) return "d == 0 ? 0 : g * (x - y) / d";
   if (std::isinf(p)) return "abs(x - y) == d ? sign(x - y) * g : 0";
@@ -26,8 +26,8 @@ const char* share(double p) {
 
 void differentiate_cdist(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId x = c.in(0), y = c.in(1), d = c.out(0), g = c.grad(0);
-  const DType wide = compute_type(b.dtype(x));
+  const ValueId x = c.operand(0), y = c.operand(1), d = c.result(0), g = c.grad(0);
+  const DType compute_dtype = compute_type(b.dtype(x));
   const double p = c.node.number(AttrKey::p);
   if (p == 0) {
     c.add_gradient(0, b.full(b.shape(x), 0, b.dtype(x)));
@@ -35,24 +35,27 @@ void differentiate_cdist(GradientCall& c) {
   }
   if (p == 2 && (is_long(b.size(x, -2)) || is_long(b.size(y, -2)))) {
     // sum_j r_ij (x_i - y_j) = x_i sum_j r_ij - (r y)_i
-    const ValueId r = b.expr("d == 0 ? 0 : g / d", {{"g", g}, {"d", d}}, wide);
-    const auto side = [&](std::size_t i, ValueId from, ValueId to, ValueId ratio) {
+    const ValueId r = b.expr("d == 0 ? 0 : g / d", {{"g", g}, {"d", d}}, compute_dtype);
+    const auto add_operand_gradient = [&](std::size_t i, ValueId operand, ValueId other_operand, ValueId ratio) {
       if (!c.needs_gradient(i)) return;
-      const ValueId rows = b.reduce(ratio, "sum", {-1}, true, wide), moved = b.matmul(ratio, b.cast(to, wide));
-      c.add_gradient(i, b.expr("x * r - m", {{"x", from}, {"r", rows}, {"m", moved}}, wide));
+      const ValueId rows = b.reduce(ratio, "sum", {-1}, true, compute_dtype),
+                    weighted_sum = b.matmul(ratio, b.cast(other_operand, compute_dtype));
+      c.add_gradient(i, b.expr("x * r - m", {{"x", operand}, {"r", rows}, {"m", weighted_sum}}, compute_dtype));
     };
-    side(0, x, y, r);
-    return side(1, y, x, b.transpose(r, -2, -1));
+    add_operand_gradient(0, x, y, r);
+    return add_operand_gradient(1, y, x, b.transpose(r, -2, -1));
   }
-  const ValueId each = b.expr(share(p),
-                              {{"x", b.unsqueeze(x, -2)},
-                               {"y", b.unsqueeze(y, -3)},
-                               {"d", b.unsqueeze(d, -1)},
-                               {"g", b.unsqueeze(g, -1)},
-                               {"p", p}},
-                              wide);
-  if (c.needs_gradient(0)) c.add_gradient(0, b.reduce(each, "sum", {-2}, false, wide));
-  if (c.needs_gradient(1)) c.add_gradient(1, b.expr("-g", {{"g", b.reduce(each, "sum", {-3}, false, wide)}}, wide));
+  const ValueId pair_gradients = b.expr(gradient_formula(p),
+                                        {{"x", b.unsqueeze(x, -2)},
+                                         {"y", b.unsqueeze(y, -3)},
+                                         {"d", b.unsqueeze(d, -1)},
+                                         {"g", b.unsqueeze(g, -1)},
+                                         {"p", p}},
+                                        compute_dtype);
+  if (c.needs_gradient(0)) c.add_gradient(0, b.reduce(pair_gradients, "sum", {-2}, false, compute_dtype));
+  if (c.needs_gradient(1))
+    c.add_gradient(1,
+                   b.expr("-g", {{"g", b.reduce(pair_gradients, "sum", {-3}, false, compute_dtype)}}, compute_dtype));
 }
 
 }  // namespace tern

@@ -11,35 +11,36 @@ bool is_number(const TensorType& t) {
   return is_floating(t.dtype) || is_complex(t.dtype);
 }
 
-/// Makes the node run `functions`, with results `more` behind the others. Returns the added results.
+/// Makes the node run `functions`, with results of `types` behind its own. Returns the added results.
 std::vector<ValueId> run_instead(GradientCall& c, const std::vector<std::uint32_t>& functions,
-                                 const std::vector<TensorType>& more) {
-  std::vector<ValueId> added;
-  for (const TensorType& t : more) added.push_back(c.b.add_value(t));
+                                 const std::vector<TensorType>& types) {
+  std::vector<ValueId> new_results;
+  for (const TensorType& t : types) new_results.push_back(c.b.add_value(t));
   Node& node = c.b.function().nodes[c.index];
   node.functions = functions;
   node.outputs.resize(c.output_count(), kNoValue);
-  node.outputs.insert(node.outputs.end(), added.begin(), added.end());
-  return added;
+  node.outputs.insert(node.outputs.end(), new_results.begin(), new_results.end());
+  return new_results;
 }
 
 std::vector<std::size_t> wanted_from(GradientCall& c, std::size_t first, std::size_t count) {
-  std::vector<std::size_t> needed;
+  std::vector<std::size_t> operand_indices;
   for (std::size_t i = 0; i < count; ++i) {
-    if (c.needs_gradient(first + i)) needed.push_back(i);
+    if (c.needs_gradient(first + i)) operand_indices.push_back(i);
   }
-  return needed;
+  return operand_indices;
 }
 
 /// Creates the body's backward function. Inputs: the operands, the gradients of results with a gradient, the kept
 /// values. Results: the gradients of the wanted operands. Of the values in `all_kept`, the body's own start at `first`.
-std::uint32_t branch(GradientCall& c, const AugmentedBody& body, const std::vector<std::size_t>& needed,
-                     const std::vector<TensorType>& all_kept, std::size_t first) {
+std::uint32_t backward_branch(GradientCall& c, const AugmentedBody& body,
+                              const std::vector<std::size_t>& operand_indices, const std::vector<TensorType>& all_kept,
+                              std::size_t first) {
   Program& program = c.b.program();
   std::vector<bool> arriving;
   for (std::size_t i = 0; i < body.outputs; ++i) arriving.push_back(c.grad(i) != kNoValue);
   const bool shared = all_kept.size() == body.saved_types.size();  // false: another branch has values in it
-  const auto key = std::tuple(body.function, arriving, needed);
+  const auto key = std::tuple(body.function, arriving, operand_indices);
   if (const auto cached = c.backward.functions.find(key); shared && cached != c.backward.functions.end())
     return cached->second;
   const std::uint32_t number = new_function(program, program.functions[body.function].name + ".gradient");
@@ -52,13 +53,14 @@ std::uint32_t branch(GradientCall& c, const AugmentedBody& body, const std::vect
     seeds.push_back(c.grad(i) == kNoValue ? kNoValue : new_input(b, results[i], "gradient"));
   }
   for (const TensorType& t : all_kept) saved.push_back(new_input(b, t, "kept"));
-  const auto own = saved.begin() + static_cast<std::ptrdiff_t>(first);
-  BackwardBody backward(b, body, inputs, {own, own + static_cast<std::ptrdiff_t>(body.saved_types.size())});
-  for (ValueId v : backward.gradients(seeds, needed, c.backward)) new_output(b, v);
+  const auto saved_begin = saved.begin() + static_cast<std::ptrdiff_t>(first);
+  BackwardBody backward(b, body, inputs,
+                        {saved_begin, saved_begin + static_cast<std::ptrdiff_t>(body.saved_types.size())});
+  for (ValueId v : backward.gradients(seeds, operand_indices, c.backward)) new_output(b, v);
   return number;
 }
 
-/// Operands, gradients and kept values, in the order of branch()'s inputs.
+/// Operands, gradients and saved values, in the order of backward_branch()'s inputs.
 std::vector<ValueId> branch_operands(GradientCall& c, std::size_t first, const std::vector<ValueId>& saved) {
   std::vector<ValueId> operands(c.node.inputs.begin() + static_cast<std::ptrdiff_t>(first), c.node.inputs.end());
   for (std::size_t i = 0; i < c.output_count(); ++i) {
@@ -69,59 +71,60 @@ std::vector<ValueId> branch_operands(GradientCall& c, std::size_t first, const s
 }
 
 /// Copies the branch and adds zeros for the other branch's kept values, before or behind its own.
-std::uint32_t append_zero_outputs(Program& program, const AugmentedBody& body, const std::vector<TensorType>& other,
-                                  bool before) {
-  if (other.empty()) return body.function;
+std::uint32_t append_zero_outputs(Program& program, const AugmentedBody& body,
+                                  const std::vector<TensorType>& extra_types, bool is_in_front) {
+  if (extra_types.empty()) return body.function;
   Function copy = program.functions[body.function];
   program.functions.push_back(std::move(copy));
   const auto number = static_cast<std::uint32_t>(program.functions.size() - 1);
   Builder b(program, number);
   std::vector<FunctionOutput> zeros;
-  for (const TensorType& t : other) {
-    FunctionOutput out;
-    out.value = b.full(t.shape, 0, t.dtype);
-    zeros.push_back(std::move(out));
+  for (const TensorType& t : extra_types) {
+    FunctionOutput output;
+    output.value = b.full(t.shape, 0, t.dtype);
+    zeros.push_back(std::move(output));
   }
   std::vector<FunctionOutput>& outputs = b.function().outputs;
-  outputs.insert(before ? outputs.begin() + static_cast<std::ptrdiff_t>(body.outputs) : outputs.end(), zeros.begin(),
-                 zeros.end());
+  outputs.insert(is_in_front ? outputs.begin() + static_cast<std::ptrdiff_t>(body.outputs) : outputs.end(),
+                 zeros.begin(), zeros.end());
   return number;
 }
 
 void cond(GradientCall& c) {
   Program& program = c.b.program();
-  const AugmentedBody yes = keep_random(c, c.node.functions[0]), no = keep_random(c, c.node.functions[1]);
-  std::vector<TensorType> types = yes.saved_types;
-  types.insert(types.end(), no.saved_types.begin(), no.saved_types.end());
+  const AugmentedBody then_body = keep_random(c, c.node.functions[0]), else_body = keep_random(c, c.node.functions[1]);
+  std::vector<TensorType> types = then_body.saved_types;
+  types.insert(types.end(), else_body.saved_types.begin(), else_body.saved_types.end());
   std::vector<ValueId> saved;
   if (!types.empty()) {
     saved = run_instead(c,
-                        {append_zero_outputs(program, yes, no.saved_types, false),
-                         append_zero_outputs(program, no, yes.saved_types, true)},
+                        {append_zero_outputs(program, then_body, else_body.saved_types, false),
+                         append_zero_outputs(program, else_body, then_body.saved_types, true)},
                         types);
   }
-  const std::vector<std::size_t> needed = wanted_from(c, 1, c.input_count() - 1);
+  const std::vector<std::size_t> operand_indices = wanted_from(c, 1, c.input_count() - 1);
   Node n;
   n.op = Op::cond;
-  n.functions = {branch(c, yes, needed, types, 0), branch(c, no, needed, types, yes.saved_types.size())};
-  n.inputs = {c.in(0)};
+  n.functions = {backward_branch(c, then_body, operand_indices, types, 0),
+                 backward_branch(c, else_body, operand_indices, types, then_body.saved_types.size())};
+  n.inputs = {c.operand(0)};
   const std::vector<ValueId> operands = branch_operands(c, 1, saved);
   n.inputs.insert(n.inputs.end(), operands.begin(), operands.end());
   const std::vector<ValueId> gradients = c.b.add(std::move(n));
-  for (std::size_t i = 0; i < needed.size(); ++i) c.add_gradient(1 + needed[i], gradients[i]);
+  for (std::size_t i = 0; i < operand_indices.size(); ++i) c.add_gradient(1 + operand_indices[i], gradients[i]);
 }
 
 void call(GradientCall& c) {
   const AugmentedBody body = keep_random(c, c.node.functions[0]);
   std::vector<ValueId> saved;
   if (!body.saved_types.empty()) saved = run_instead(c, {body.function}, body.saved_types);
-  const std::vector<std::size_t> needed = wanted_from(c, 0, c.input_count());
+  const std::vector<std::size_t> operand_indices = wanted_from(c, 0, c.input_count());
   Node n;
   n.op = Op::call;
-  n.functions = {branch(c, body, needed, body.saved_types, 0)};
+  n.functions = {backward_branch(c, body, operand_indices, body.saved_types, 0)};
   n.inputs = branch_operands(c, 0, saved);
   const std::vector<ValueId> gradients = c.b.add(std::move(n));
-  for (std::size_t i = 0; i < needed.size(); ++i) c.add_gradient(needed[i], gradients[i]);
+  for (std::size_t i = 0; i < operand_indices.size(); ++i) c.add_gradient(operand_indices[i], gradients[i]);
 }
 
 /// Loop over slices, with values carried from round to round: scan_loop, or map_loop without carried values.
@@ -148,16 +151,16 @@ class LoopGradient {
     n.op = Op::scan_loop;
     n.functions = {backward_body()};
     for (std::size_t i : flowing_) n.inputs.push_back(c_.grad_or_zeros(i));
-    for (std::size_t i : wanted_additional_) n.inputs.push_back(zeros_like(b_, c_.in(carried_ + mapped_ + i)));
+    for (std::size_t i : wanted_additional_) n.inputs.push_back(zeros_like(b_, c_.operand(carried_ + mapped_ + i)));
     const std::size_t carried = n.inputs.size();
     for (ValueId v : stacked) n.inputs.push_back(backwards(v));
-    for (std::size_t i = 0; i < mapped_; ++i) n.inputs.push_back(backwards(c_.in(carried_ + i)));
+    for (std::size_t i = 0; i < mapped_; ++i) n.inputs.push_back(backwards(c_.operand(carried_ + i)));
     for (std::size_t i = carried_; i < body_.outputs; ++i) {
       if (c_.grad(i) != kNoValue) n.inputs.push_back(backwards(c_.grad(i)));
     }
     n.attrs = {attr(AttrKey::carried, static_cast<std::int64_t>(carried)),
                attr(AttrKey::mapped, static_cast<std::int64_t>(n.inputs.size() - carried))};
-    for (std::size_t i = 0; i < additional_; ++i) n.inputs.push_back(c_.in(carried_ + mapped_ + i));
+    for (std::size_t i = 0; i < additional_; ++i) n.inputs.push_back(c_.operand(carried_ + mapped_ + i));
     const std::vector<ValueId> results = b_.add(std::move(n));
     std::size_t next = 0;
     for (std::size_t i : flowing_) c_.add_gradient(i, results[next++]);
@@ -174,14 +177,14 @@ class LoopGradient {
     Program& program = b_.program();
     Function copy = program.functions[body_.function];
     for (std::size_t i = 0; i < carried_; ++i) {
-      FunctionOutput out;
-      out.value = input_value(program, body_.function, i);
-      copy.outputs.push_back(std::move(out));
+      FunctionOutput output;
+      output.value = input_value(program, body_.function, i);
+      copy.outputs.push_back(std::move(output));
     }
     program.functions.push_back(std::move(copy));
     std::vector<TensorType> types = body_.saved_types;
     types.insert(types.end(), types_.begin(), types_.begin() + static_cast<std::ptrdiff_t>(carried_));
-    const Dim rounds = b_.size(c_.in(carried_), 0);
+    const Dim rounds = b_.size(c_.operand(carried_), 0);
     for (TensorType& t : types) t.shape.insert(t.shape.begin(), rounds);
     return run_instead(c_, {static_cast<std::uint32_t>(program.functions.size() - 1)}, types);
   }

@@ -16,13 +16,13 @@ std::vector<std::int64_t> integers_per_axis(const Node& node, AttrKey key, std::
 
 void differentiate_convolution(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId g = c.grad(0), x = c.in(0);
+  const ValueId g = c.grad(0), x = c.operand(0);
   const std::size_t n = b.shape(x).size() - 2;
   const Windows w{integers_per_axis(c.node, AttrKey::strides, n), integers_per_axis(c.node, AttrKey::dilations, n),
                   integers_per_axis(c.node, AttrKey::before, n), integers_per_axis(c.node, AttrKey::after, n),
                   c.node.integer(AttrKey::groups)};
   const bool transposed = c.node.integer(AttrKey::transposed) != 0;
-  ValueId weight = c.in(1);
+  ValueId weight = c.operand(1);
   if (b.type(weight).quantized()) {
     Dims sizes = {b.size(weight, 0), b.pool().floordiv(b.size(x, 1), w.groups)};
     for (std::size_t i = 0; i < n; ++i) sizes.push_back(c.node.integer_at(AttrKey::kernel, i));

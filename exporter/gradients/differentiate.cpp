@@ -75,9 +75,10 @@ class Walk {
   /// Marks the values with a gradient among `depends_`.
   void find_reaching() {
     for (std::size_t n = nodes_; n-- > 0;) {
-      bool any = false;
-      for (ValueId v : node(n).outputs) any = any || (v != kNoValue && depends_[index_of(v)] && reaches_[index_of(v)]);
-      if (!any) continue;
+      bool is_dependent = false;
+      for (ValueId v : node(n).outputs)
+        is_dependent = is_dependent || (v != kNoValue && depends_[index_of(v)] && reaches_[index_of(v)]);
+      if (!is_dependent) continue;
       for (std::size_t i = 0; i < node(n).inputs.size(); ++i) {
         const ValueId v = node(n).inputs[i];
         if (v != kNoValue && flows_to(node(n), i)) reaches_[index_of(v)] = true;
@@ -87,27 +88,27 @@ class Walk {
 
   /// A body reading a state of `wrt` directly, not as an operand, would withhold its part of the gradient.
   void refuse_states_of_bodies(std::span<const ValueId> wrt) const {
-    for (const FunctionInput& in : b_.function().inputs) {
-      if (in.kind != FunctionInput::Kind::state || std::ranges::find(wrt, in.value) == wrt.end()) continue;
-      std::set<std::uint32_t> without;
+    for (const FunctionInput& input : b_.function().inputs) {
+      if (input.kind != FunctionInput::Kind::state || std::ranges::find(wrt, input.value) == wrt.end()) continue;
+      std::set<std::uint32_t> visited;
       for (std::size_t n = 0; n < nodes_; ++n) {
-        if (!reads_state(node(n), in.state, without)) continue;
+        if (!reads_state(node(n), input.state, visited)) continue;
         fail(ErrorCode::unsupported,
              fmt::format("state '{}' has no gradient: {} reads it inside its body; make it an operand",
-                         b_.program().states[in.state].name, describe(b_.program(), b_.function(), n)));
+                         b_.program().states[input.state].name, describe(b_.program(), b_.function(), n)));
       }
     }
   }
-  /// `without`: functions known not to read the state.
-  bool reads_state(const Node& n, std::uint32_t state, std::set<std::uint32_t>& without) const {
+  /// `visited`: functions known not to read the state.
+  bool reads_state(const Node& n, std::uint32_t state, std::set<std::uint32_t>& visited) const {
     return std::ranges::any_of(n.functions, [&](std::uint32_t number) {
-      if (!without.insert(number).second) return false;  // the first function with the state ends the search
+      if (!visited.insert(number).second) return false;  // the first function with the state ends the search
       const Function& f = b_.program().functions[number];
-      const auto is_state = [&](const FunctionInput& in) {
-        return in.kind == FunctionInput::Kind::state && in.state == state;
+      const auto is_state = [&](const FunctionInput& input) {
+        return input.kind == FunctionInput::Kind::state && input.state == state;
       };
       return std::ranges::any_of(f.inputs, is_state) ||
-             std::ranges::any_of(f.nodes, [&](const Node& inner) { return reads_state(inner, state, without); });
+             std::ranges::any_of(f.nodes, [&](const Node& inner) { return reads_state(inner, state, visited); });
     });
   }
 
@@ -120,10 +121,11 @@ class Walk {
   }
 
   bool is_on_path(std::size_t n) const {
-    const bool in = reads_dependent(n);
-    bool out = false;
-    for (ValueId v : node(n).outputs) out = out || (v != kNoValue && depends_[index_of(v)] && reaches_[index_of(v)]);
-    return in && out;
+    const bool reads_wrt = reads_dependent(n);
+    bool reaches_result = false;
+    for (ValueId v : node(n).outputs)
+      reaches_result = reaches_result || (v != kNoValue && depends_[index_of(v)] && reaches_[index_of(v)]);
+    return reads_wrt && reaches_result;
   }
 
   /// Reports all ops on the path without a gradient, in one message.
@@ -148,19 +150,20 @@ class Walk {
   void visit(std::size_t n) {
     if (!is_on_path(n)) return;
     std::vector<ValueId> grads;
-    bool any = false;
+    bool has_gradient = false;
     for (ValueId v : node(n).outputs) {
       grads.push_back(v == kNoValue ? kNoValue : grads_[index_of(v)]);
-      any = any || grads.back() != kNoValue;
+      has_gradient = has_gradient || grads.back() != kNoValue;
     }
-    if (!any) return;
-    std::vector<bool> needed;
-    for (ValueId v : node(n).inputs) needed.push_back(v != kNoValue && depends_[index_of(v)]);
+    if (!has_gradient) return;
+    std::vector<bool> operand_needs_gradient;
+    for (ValueId v : node(n).inputs) operand_needs_gradient.push_back(v != kNoValue && depends_[index_of(v)]);
     b_.set_origin(origin_of_gradient(node(n).origin), annotations_of_gradient(node(n)));
-    GradientCall call(b_, n, std::move(grads), std::move(needed), backward_functions_, producers_);
+    GradientCall call(b_, n, std::move(grads), std::move(operand_needs_gradient), backward_functions_, producers_);
     find_gradient_rule(call.node.op)(call);
     for (std::size_t i = 0; i < call.input_count(); ++i) {
-      if (call.needs_gradient(i) && call.operand_gradient(i) != kNoValue) add(call.in(i), call.operand_gradient(i));
+      if (call.needs_gradient(i) && call.operand_gradient(i) != kNoValue)
+        add(call.operand(i), call.operand_gradient(i));
     }
   }
 
@@ -208,25 +211,26 @@ ValueId zeros_like(Builder& b, ValueId value) {
 }
 
 ValueId gradient_like(Builder& b, ValueId gradient, ValueId like) {
-  const DType to = b.dtype(like);
-  if (is_complex(b.dtype(gradient)) && !is_complex(to)) {
-    gradient = b.expr("real(x)", {{"x", gradient}}, b.dtype(gradient), to);
+  const DType target_dtype = b.dtype(like);
+  if (is_complex(b.dtype(gradient)) && !is_complex(target_dtype)) {
+    gradient = b.expr("real(x)", {{"x", gradient}}, b.dtype(gradient), target_dtype);
   }
-  Dims from = b.shape(gradient);
+  Dims gradient_shape = b.shape(gradient);
   const Dims sizes = b.shape(like);
-  const std::size_t extra = from.size() > sizes.size() ? from.size() - sizes.size() : 0;
+  const std::size_t extra = gradient_shape.size() > sizes.size() ? gradient_shape.size() - sizes.size() : 0;
   std::vector<std::int64_t> summed;
   for (std::size_t i = 0; i < extra; ++i) summed.push_back(static_cast<std::int64_t>(i));
-  for (std::size_t i = extra; i < from.size(); ++i) {
-    if (sizes[i - extra].is(1) && !from[i].is(1)) summed.push_back(static_cast<std::int64_t>(i));
+  for (std::size_t i = extra; i < gradient_shape.size(); ++i) {
+    if (sizes[i - extra].is(1) && !gradient_shape[i].is(1)) summed.push_back(static_cast<std::int64_t>(i));
   }
   if (!summed.empty())
-    gradient = b.reduce(gradient, "sum", summed, true,
-                        compute_type(to) == compute_type(b.dtype(gradient)) ? to : compute_type(b.dtype(gradient)));
-  for (std::int64_t a : summed) from[static_cast<std::size_t>(a)] = 1;
-  from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(extra));
-  if (extra > 0) gradient = b.reshape(gradient, from);
-  gradient = b.cast(gradient, to);
+    gradient = b.reduce(
+        gradient, "sum", summed, true,
+        compute_type(target_dtype) == compute_type(b.dtype(gradient)) ? target_dtype : compute_type(b.dtype(gradient)));
+  for (std::int64_t a : summed) gradient_shape[static_cast<std::size_t>(a)] = 1;
+  gradient_shape.erase(gradient_shape.begin(), gradient_shape.begin() + static_cast<std::ptrdiff_t>(extra));
+  if (extra > 0) gradient = b.reshape(gradient, gradient_shape);
+  gradient = b.cast(gradient, target_dtype);
   return b.expand(gradient, sizes);
 }
 

@@ -20,7 +20,7 @@ ValueId weigh(Builder& b, ValueId v, std::int64_t axis, Dim length, double edge,
 
 void differentiate_fft(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId x = c.in(0), g = c.grad(0);
+  const ValueId x = c.operand(0), g = c.grad(0);
   const Dims axes = c.node.dims(AttrKey::axes);
   const auto kind = static_cast<FftKind>(c.node.integer(AttrKey::kind));
   const auto transform = [&](ValueId v, FftKind k, const Dim* length) {
@@ -36,7 +36,7 @@ void differentiate_fft(GradientCall& c) {
     const Dim length = b.size(x, last);
     return c.add_gradient(0, transform(weigh(b, g, last, length, 1, 0.5), FftKind::complex_to_real, &length));
   }
-  const Dim length = b.size(c.out(0), last);
+  const Dim length = b.size(c.result(0), last);
   c.add_gradient(0, weigh(b, transform(g, FftKind::real_to_complex, nullptr), last, length, 1, 2));
 }
 

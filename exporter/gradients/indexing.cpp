@@ -11,36 +11,37 @@ namespace {
 
 /// Zeros of x's shape, with `values` added at the positions of `indices`; 16-bit sums are float32.
 ValueId put_sum(Builder& b, ValueId x, ValueId values, std::vector<ValueId> indices) {
-  const DType t = b.dtype(x), wide = is_complex(t) ? t : compute_type(t);
-  indices.insert(indices.begin(), {b.full(b.shape(x), 0, wide), b.cast(values, wide)});
+  const DType t = b.dtype(x), compute_dtype = is_complex(t) ? t : compute_type(t);
+  indices.insert(indices.begin(), {b.full(b.shape(x), 0, compute_dtype), b.cast(values, compute_dtype)});
   return b.add(Op::index_put, std::move(indices), {attr(AttrKey::accumulate, Dim(1))});
 }
 
 void gather(GradientCall& c) {
   const auto axis = static_cast<std::int64_t>(c.axis());
-  c.add_gradient(0, scatter_sum(c.b, c.b.shape(c.in(0)), axis, c.in(1), c.grad(0)));
+  c.add_gradient(0, scatter_sum(c.b, c.b.shape(c.operand(0)), axis, c.operand(1), c.grad(0)));
 }
 
 /// Applies PyTorch's embedding options: row padding_idx gets no gradient; scale_grad_by_freq divides rows by their read
 /// count.
 ValueId table_gradient(GradientCall& c, ValueId g) {
   Builder& b = c.b;
-  const ValueId index = c.in(1);
-  const DType wide = compute_type(b.dtype(g));
+  const ValueId index = c.operand(1);
+  const DType compute_dtype = compute_type(b.dtype(g));
   if (const auto row = gradient_note(c.node, kPaddingNote)) {
     const ValueId padding =
         b.expr("i == p", {{"i", index}, {"p", static_cast<double>(*row)}}, DType::i64, DType::boolean);
-    g = b.expr("p ? 0 : g", {{"p", b.unsqueeze(padding, -1)}, {"g", g}}, wide);
+    g = b.expr("p ? 0 : g", {{"p", b.unsqueeze(padding, -1)}, {"g", g}}, compute_dtype);
   }
   if (gradient_note(c.node, kFrequencyNote)) {
-    g = b.expr("g / n", {{"g", g}, {"n", b.unsqueeze(times_read(b, index, b.size(c.in(0), 0)), -1)}}, wide);
+    g = b.expr("g / n", {{"g", g}, {"n", b.unsqueeze(times_read(b, index, b.size(c.operand(0), 0)), -1)}},
+               compute_dtype);
   }
   return g;
 }
 
 void index_select_rule(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId x = c.in(0), index = c.in(1);
+  const ValueId x = c.operand(0), index = c.operand(1);
   const auto axis = static_cast<std::int64_t>(c.axis());
   if (axis == 0) return c.add_gradient(0, put_sum(b, x, table_gradient(c, c.grad(0)), {index}));
   // Moves the axes of the index, and the indexed axis of x, to the front.
@@ -59,13 +60,13 @@ void index_select_rule(GradientCall& c) {
 }
 
 void index(GradientCall& c) {
-  c.add_gradient(0, put_sum(c.b, c.in(0), c.grad(0), {c.node.inputs.begin() + 1, c.node.inputs.end()}));
+  c.add_gradient(0, put_sum(c.b, c.operand(0), c.grad(0), {c.node.inputs.begin() + 1, c.node.inputs.end()}));
 }
 
 /// The result's gradient with zeros at positions `indices`.
 ValueId written(GradientCall& c, const std::vector<ValueId>& indices) {
   Builder& b = c.b;
-  std::vector<ValueId> inputs = {c.grad(0), b.full({}, 0, b.dtype(c.in(0)))};
+  std::vector<ValueId> inputs = {c.grad(0), b.full({}, 0, b.dtype(c.operand(0)))};
   inputs.insert(inputs.end(), indices.begin(), indices.end());
   return b.add(Op::index_put, std::move(inputs), {attr(AttrKey::accumulate, Dim(0))});
 }
@@ -79,7 +80,7 @@ void index_put(GradientCall& c) {
   if (c.needs_gradient(1) && c.operator_name().starts_with("aten.index_fill")) {
     // A single value for all positions: each position counts once, however often listed.
     const ValueId saved = c.operand_gradient(0) != kNoValue ? c.operand_gradient(0) : written(c, indices);
-    const ValueId filled = b.expr("g - k", {{"g", c.grad(0)}, {"k", saved}}, b.dtype(c.in(1)));
+    const ValueId filled = b.expr("g - k", {{"g", c.grad(0)}, {"k", saved}}, b.dtype(c.operand(1)));
     c.add_gradient(1, b.reduce(filled, "sum", b.all_axes(filled), false, b.dtype(filled)));
   } else if (c.needs_gradient(1)) {
     std::vector<ValueId> inputs = {c.grad(0)};
@@ -91,9 +92,9 @@ void index_put(GradientCall& c) {
 /// Element i of what the mask is true for is number i among those.
 void masked_select_rule(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId mask = c.in(1), x = c.in(0);
-  const ValueId both = b.expr("m || x != x", {{"m", mask}, {"x", x}}, b.dtype(x), DType::boolean);  // broadcast
-  const Dims shape = b.shape(both);
+  const ValueId mask = c.operand(1), x = c.operand(0);
+  const ValueId mask_or_nan = b.expr("m || x != x", {{"m", mask}, {"x", x}}, b.dtype(x), DType::boolean);  // broadcast
+  const Dims shape = b.shape(mask_or_nan);
   const ValueId flat = b.flatten(b.expand(mask, shape));
   const ValueId count = scan_along(b, flat, ScanKind::cumsum, 0, DType::i64);
   // Appends a spare element, read if the mask selects nothing.
@@ -106,13 +107,13 @@ void masked_select_rule(GradientCall& c) {
 /// Sums the gradient over the repetitions of each element.
 void repeat_interleave(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId x = c.in(0);
+  const ValueId x = c.operand(0);
   const auto axis = static_cast<std::int64_t>(c.axis());
   const Dim n = b.size(x, axis);
   // Element j came from the first slice ending behind j.
-  const ValueId repeats = b.expand(b.cast(c.in(1), DType::i64), {n});
-  const ValueId ends = scan_along(b, repeats, ScanKind::cumsum, 0, DType::i64);
-  const ValueId positions = b.add(Op::searchsorted, {ends, b.iota(b.size(c.grad(0), axis), DType::i64)},
+  const ValueId repeats = b.expand(b.cast(c.operand(1), DType::i64), {n});
+  const ValueId repeat_ends = scan_along(b, repeats, ScanKind::cumsum, 0, DType::i64);
+  const ValueId positions = b.add(Op::searchsorted, {repeat_ends, b.iota(b.size(c.grad(0), axis), DType::i64)},
                                   {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
   Dims sizes = b.shape(x);
   sizes.erase(sizes.begin() + axis);

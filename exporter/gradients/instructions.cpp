@@ -17,9 +17,9 @@ DType part_type(DType t) {
   return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
 }
 
-DType wider(DType a, DType b) {
-  const bool wide = part_type(a) == DType::f64 || part_type(b) == DType::f64;
-  const DType t = wide ? DType::f64 : DType::f32;
+DType wider_dtype(DType a, DType b) {
+  const bool is_double = part_type(a) == DType::f64 || part_type(b) == DType::f64;
+  const DType t = is_double ? DType::f64 : DType::f32;
   return is_complex(a) || is_complex(b) ? complex_type(t) : t;
 }
 
@@ -58,14 +58,14 @@ Instructions::Ref Instructions::load(std::size_t input, DType type) {
   return convert(push(i), compute_type(type));
 }
 
-Instructions::Ref Instructions::convert(Ref x, DType to) {
-  if (dtype(x) == to) return x;
-  if (is_complex(dtype(x)) && !is_complex(to)) x = component(Scalar::real, x);
-  return dtype(x) == to ? x : emit(Scalar::convert, to, x);
+Instructions::Ref Instructions::convert(Ref x, DType target) {
+  if (dtype(x) == target) return x;
+  if (is_complex(dtype(x)) && !is_complex(target)) x = component(Scalar::real, x);
+  return dtype(x) == target ? x : emit(Scalar::convert, target, x);
 }
 
 Instructions::Ref Instructions::emit_binary(Scalar op, Ref a, Ref b) {
-  const DType t = wider(dtype(a), dtype(b));
+  const DType t = wider_dtype(dtype(a), dtype(b));
   a = convert(a, t);
   b = convert(b, t);
   return emit(op, t, a, b);

@@ -21,7 +21,7 @@ class Instructions {
   /// Input `input` of type `type`, converted to its compute type.
   Ref load(std::size_t input, DType type);
   /// Converts x to another type; complex to real takes the real part.
-  Ref convert(Ref x, DType to);
+  Ref convert(Ref x, DType target);
   DType dtype(Ref x) const { return code_[x].dtype; }
   bool is_constant(Ref x) const { return code_[x].op == Scalar::constant; }
 
@@ -44,7 +44,7 @@ class Instructions {
 };
 
 /// The type of a sum of numbers of two compute types, complex or floating.
-DType wider(DType a, DType b);
+DType wider_dtype(DType a, DType b);
 DType complex_type(DType t);  ///< complex64 for float32
 DType part_type(DType t);     ///< float32 for complex64
 

@@ -42,7 +42,7 @@ ValueId scale_rows(Builder& b, ValueId x, ValueId v) {
 ValueId differences(Builder& b, ValueId v) {
   return b.expr("j - i", {{"j", b.unsqueeze(v, -2)}, {"i", b.unsqueeze(v, -1)}}, b.dtype(v));
 }
-ValueId plus(Builder& b, ValueId x, ValueId y) {
+ValueId add_optional(Builder& b, ValueId x, ValueId y) {
   return add_gradients(b, x, y);
 }
 ValueId imaginary_diagonal(Builder& b, ValueId x) {

@@ -22,7 +22,7 @@ ValueId scale_rows(Builder& b, ValueId x, ValueId v);
 /// v[..., j] - v[..., i] at position i, j.
 ValueId differences(Builder& b, ValueId v);
 /// Sum of x and y; a missing operand (kNoValue) counts as zero.
-ValueId plus(Builder& b, ValueId x, ValueId y);
+ValueId add_optional(Builder& b, ValueId x, ValueId y);
 /// Imaginary part of the diagonal as a complex diagonal matrix i * im; for complex x only.
 ValueId imaginary_diagonal(Builder& b, ValueId x);
 

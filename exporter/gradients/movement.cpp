@@ -8,7 +8,7 @@ namespace tern {
 namespace {
 
 Dims sizes_of(GradientCall& c, std::size_t i) {
-  return c.b.shape(c.in(i));
+  return c.b.shape(c.operand(i));
 }
 
 void reshape(GradientCall& c) {
@@ -16,13 +16,14 @@ void reshape(GradientCall& c) {
 }
 
 void permute(GradientCall& c) {
-  const int rank = c.b.rank(c.in(0));
-  std::vector<std::int64_t> back(static_cast<std::size_t>(rank));
+  const int rank = c.b.rank(c.operand(0));
+  std::vector<std::int64_t> inverse_axes(static_cast<std::size_t>(rank));
   const Dims& axes = c.node.dims(AttrKey::axes);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    back[static_cast<std::size_t>(c.b.normal_axis(c.in(0), axes[i].value()))] = static_cast<std::int64_t>(i);
+    inverse_axes[static_cast<std::size_t>(c.b.normal_axis(c.operand(0), axes[i].value()))] =
+        static_cast<std::int64_t>(i);
   }
-  c.add_gradient(0, permuted(c, c.grad(0), back));
+  c.add_gradient(0, permuted(c, c.grad(0), inverse_axes));
 }
 
 /// Zeros of the type of `like` around the elements `g` of a slice.
@@ -30,10 +31,10 @@ ValueId around_slice(GradientCall& c, ValueId like, ValueId g, std::int64_t axis
   Builder& b = c.b;
   const Dim size = b.size(like, axis), length = b.size(g, axis);
   if (step == 1) {
-    Dims before(b.shape(like).size(), 0), after = before;
-    before[static_cast<std::size_t>(axis)] = start;
-    after[static_cast<std::size_t>(axis)] = b.pool().sub(b.pool().sub(size, start), length);
-    return b.pad(g, before, after);
+    Dims padding_before(b.shape(like).size(), 0), padding_after = padding_before;
+    padding_before[static_cast<std::size_t>(axis)] = start;
+    padding_after[static_cast<std::size_t>(axis)] = b.pool().sub(b.pool().sub(size, start), length);
+    return b.pad(g, padding_before, padding_after);
   }
   return b.add(Op::slice_scatter, {zeros_like(b, like), g},
                {attr(AttrKey::axis, axis), attr(AttrKey::start, start), attr(AttrKey::length, length),
@@ -42,8 +43,8 @@ ValueId around_slice(GradientCall& c, ValueId like, ValueId g, std::int64_t axis
 
 void slice_rule(GradientCall& c) {
   const auto axis = static_cast<std::int64_t>(c.axis());
-  c.add_gradient(0,
-                 around_slice(c, c.in(0), c.grad(0), axis, c.node.dim(AttrKey::start), c.node.integer(AttrKey::step)));
+  c.add_gradient(
+      0, around_slice(c, c.operand(0), c.grad(0), axis, c.node.dim(AttrKey::start), c.node.integer(AttrKey::step)));
 }
 
 void expand(GradientCall& c) {
@@ -73,33 +74,33 @@ ValueId around_strided(GradientCall& c, ValueId like, ValueId g) {
 }
 
 void as_strided(GradientCall& c) {
-  c.add_gradient(0, around_strided(c, c.in(0), c.grad(0)));
+  c.add_gradient(0, around_strided(c, c.operand(0), c.grad(0)));
 }
 
 /// A complex value and its two real components differ by the view alone. Bytes reinterpreted as another type have no
 /// gradient, as in PyTorch.
 void bitcast(GradientCall& c) {
   if (!c.flag(AttrKey::k)) return;
-  c.add_gradient(0, c.b.add(Op::bitcast, {c.grad(0)}, {attr_dtype(c.b.dtype(c.in(0))), attr(AttrKey::k, 1)}));
+  c.add_gradient(0, c.b.add(Op::bitcast, {c.grad(0)}, {attr_dtype(c.b.dtype(c.operand(0))), attr(AttrKey::k, 1)}));
 }
 
 void concat(GradientCall& c) {
   const auto axis = static_cast<std::int64_t>(c.axis());
   Dim start = 0;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
-    const Dim length = c.b.size(c.in(i), axis);
+    const Dim length = c.b.size(c.operand(i), axis);
     if (c.needs_gradient(i)) c.add_gradient(i, c.b.slice(c.grad(0), axis, start, length));
     start = c.b.pool().add(start, length);
   }
 }
 
 /// Reverses one axis of a repeating pad: padding returns its gradient to the repeated elements.
-ValueId unpadded(Builder& b, ValueId g, std::int64_t axis, Dim before, Dim after, std::int64_t mode) {
-  if (before.is(0) && after.is(0)) return g;
+ValueId unpadded(Builder& b, ValueId g, std::int64_t axis, Dim padding_before, Dim padding_after, std::int64_t mode) {
+  if (padding_before.is(0) && padding_after.is(0)) return g;
   enum { reflect = 1, replicate = 2 };
   ExprPool& p = b.pool();
-  const Dim size = p.sub(p.sub(b.size(g, axis), before), after);
-  ValueId total = b.slice(g, axis, before, size);
+  const Dim size = p.sub(p.sub(b.size(g, axis), padding_before), padding_after);
+  ValueId total = b.slice(g, axis, padding_before, size);
   /// Adds elements start, start + 1, ... of g, `length` of them, to position `at` and its successors.
   const auto add_back = [&](Dim start, Dim length, Dim index) {
     if (length.is(0)) return;
@@ -109,31 +110,31 @@ ValueId unpadded(Builder& b, ValueId g, std::int64_t axis, Dim before, Dim after
       slice = b.reduce(slice, "sum", {axis}, true, b.dtype(g));
       length = 1;
     }
-    Dims front(b.shape(g).size(), 0), back = front;
+    Dims front(b.shape(g).size(), 0), padding_back = front;
     front[static_cast<std::size_t>(axis)] = index;
-    back[static_cast<std::size_t>(axis)] = p.sub(p.sub(size, index), length);
-    total = add_gradients(b, total, b.pad(slice, front, back));
+    padding_back[static_cast<std::size_t>(axis)] = p.sub(p.sub(size, index), length);
+    total = add_gradients(b, total, b.pad(slice, front, padding_back));
   };
-  const Dim end = p.add(before, size), last = p.sub(size, 1);
-  const bool turns = mode == reflect, repeats = mode == replicate;
-  add_back(0, before, turns ? Dim(1) : repeats ? Dim(0) : p.sub(size, before));
-  add_back(end, after, turns ? p.sub(last, after) : repeats ? last : Dim(0));
+  const Dim end = p.add(padding_before, size), last = p.sub(size, 1);
+  const bool is_reflection = mode == reflect, is_replication = mode == replicate;
+  add_back(0, padding_before, is_reflection ? Dim(1) : is_replication ? Dim(0) : p.sub(size, padding_before));
+  add_back(end, padding_after, is_reflection ? p.sub(last, padding_after) : is_replication ? last : Dim(0));
   return total;
 }
 
 void pad(GradientCall& c) {
   Builder& b = c.b;
-  Dims before = c.node.dims(AttrKey::before), after = c.node.dims(AttrKey::after);
+  Dims padding_before = c.node.dims(AttrKey::before), padding_after = c.node.dims(AttrKey::after);
   const std::int64_t mode = c.node.integer(AttrKey::mode);
   if (mode == 0) {
-    for (Dims* list : {&before, &after}) {
+    for (Dims* list : {&padding_before, &padding_after}) {
       for (Dim& d : *list) d = b.pool().neg(d);
     }
-    return c.add_gradient(0, b.pad(c.grad(0), before, after));
+    return c.add_gradient(0, b.pad(c.grad(0), padding_before, padding_after));
   }
   ValueId g = c.grad(0);
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    g = unpadded(b, g, static_cast<std::int64_t>(i), before[i], after[i], mode);
+  for (std::size_t i = 0; i < padding_before.size(); ++i) {
+    g = unpadded(b, g, static_cast<std::int64_t>(i), padding_before[i], padding_after[i], mode);
   }
   c.add_gradient(0, g);
 }
@@ -141,10 +142,10 @@ void pad(GradientCall& c) {
 void slice_scatter(GradientCall& c) {
   Builder& b = c.b;
   const auto axis = static_cast<std::int64_t>(c.axis());
-  const Dim start = c.node.dim(AttrKey::start), length = b.size(c.in(1), axis);
+  const Dim start = c.node.dim(AttrKey::start), length = b.size(c.operand(1), axis);
   const std::int64_t step = c.node.integer(AttrKey::step);
   if (c.needs_gradient(0)) {
-    c.add_gradient(0, b.add(Op::slice_scatter, {c.grad(0), zeros_like(b, c.in(1))},
+    c.add_gradient(0, b.add(Op::slice_scatter, {c.grad(0), zeros_like(b, c.operand(1))},
                             {attr(AttrKey::axis, axis), attr(AttrKey::start, start), attr(AttrKey::length, length),
                              attr(AttrKey::step, step)}));
   }
@@ -156,7 +157,7 @@ void as_strided_scatter(GradientCall& c) {
   const Dims& strides = c.node.dims(AttrKey::strides);
   const Dim offset = c.node.dim(AttrKey::offset);
   if (c.needs_gradient(0)) {
-    c.add_gradient(0, b.add(Op::as_strided_scatter, {c.grad(0), zeros_like(b, c.in(1))},
+    c.add_gradient(0, b.add(Op::as_strided_scatter, {c.grad(0), zeros_like(b, c.operand(1))},
                             {attr(AttrKey::strides, strides), attr(AttrKey::offset, offset)}));
   }
   if (c.needs_gradient(1)) c.add_gradient(1, b.as_strided(c.grad(0), sizes_of(c, 1), strides, offset));

@@ -18,9 +18,9 @@ constexpr std::string_view kStrict[] = {"aten.relu",
                                         "aten.multi_margin",
                                         "aten.multilabel_margin",
                                         "aten.linalg_matrix_sqrth"};
-constexpr std::string_view kSplit[] = {"aten.log_sigmoid", "aten.logaddexp", "aten.binary_cross_entropy_with_logits",
-                                       "aten.maximum",     "aten.minimum",   "aten.max",
-                                       "aten.min"};
+constexpr std::string_view kSplitTies[] = {
+    "aten.log_sigmoid", "aten.logaddexp", "aten.binary_cross_entropy_with_logits", "aten.maximum", "aten.minimum",
+    "aten.max",         "aten.min"};
 constexpr std::string_view kClamps[] = {"aten.clamp", "aten.clip"};
 constexpr std::string_view kFlat[] = {"aten.linalg_vector_norm",
                                       "aten.linalg_norm",
@@ -48,9 +48,9 @@ std::string single_tensor_name(std::string_view op) {
   return op.starts_with(list) ? "aten." + std::string(op.substr(list.size())) : std::string(op);
 }
 
-bool begins_with_one_of(std::string_view op, std::span<const std::string_view> begins) {
+bool begins_with_one_of(std::string_view op, std::span<const std::string_view> prefixes) {
   const std::string name = single_tensor_name(op);
-  return std::ranges::any_of(begins, [&](std::string_view b) { return name.starts_with(b); });
+  return std::ranges::any_of(prefixes, [&](std::string_view b) { return name.starts_with(b); });
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ bool begins_with_one_of(std::string_view op, std::span<const std::string_view> b
 Ties ties_of(std::string_view op, bool fixed) {
   if (!fixed) return begins_with_one_of(op, kClamps) ? Ties::inclusive : Ties::split;
   if (begins_with_one_of(op, kStrict)) return Ties::strict;
-  return begins_with_one_of(op, kSplit) ? Ties::split : Ties::inclusive;
+  return begins_with_one_of(op, kSplitTies) ? Ties::split : Ties::inclusive;
 }
 
 bool is_flat_at_zero(std::string_view op) {

@@ -16,10 +16,11 @@ const Node* producer(GradientCall& c, ValueId x) {
 ValueId permuted(GradientCall& c, ValueId x, std::vector<std::int64_t> axes) {
   Builder& b = c.b;
   if (const Node* first = producer(c, x)) {
-    const ValueId from = first->inputs[0];
-    const Dims& before = first->dims(AttrKey::axes);
-    for (std::int64_t& a : axes) a = b.normal_axis(from, before[static_cast<std::size_t>(b.normal_axis(x, a))].value());
-    x = from;
+    const ValueId source = first->inputs[0];
+    const Dims& padding_before = first->dims(AttrKey::axes);
+    for (std::int64_t& a : axes)
+      a = b.normal_axis(source, padding_before[static_cast<std::size_t>(b.normal_axis(x, a))].value());
+    x = source;
   }
   return b.permute(x, axes);
 }

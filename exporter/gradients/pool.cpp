@@ -27,7 +27,7 @@ void differentiate_pool(GradientCall& c) {
   const Dims kernel = c.node.dims(AttrKey::kernel);
   const std::size_t n = kernel.size();
   if (static_cast<PoolKind>(c.node.integer(AttrKey::kind)) == PoolKind::max) {
-    return c.add_gradient(0, to_places(b, c.in(0), c.out(1), c.grad(0), n));
+    return c.add_gradient(0, to_places(b, c.operand(0), c.result(1), c.grad(0), n));
   }
   Windows w;
   for (std::size_t i = 0; i < n; ++i) {
@@ -38,23 +38,24 @@ void differentiate_pool(GradientCall& c) {
   w.padding_after = w.padding_before;
   std::optional<double> divisor;
   if (c.node.has(AttrKey::divisor)) divisor = static_cast<double>(c.node.integer(AttrKey::divisor));
-  c.add_gradient(0, average_gradient(b, c.grad(0), b.shape(c.in(0)), w, kernel, c.flag(AttrKey::count_pads), divisor));
+  c.add_gradient(
+      0, average_gradient(b, c.grad(0), b.shape(c.operand(0)), w, kernel, c.flag(AttrKey::count_pads), divisor));
 }
 
 void differentiate_adaptive_pool(GradientCall& c) {
   Builder& b = c.b;
   if (c.grad(0) == kNoValue) return;
-  const ValueId x = c.in(0);
+  const ValueId x = c.operand(0);
   const std::size_t n = c.node.dims(AttrKey::sizes).size();
   if (static_cast<PoolKind>(c.node.integer(AttrKey::kind)) == PoolKind::max) {
-    return c.add_gradient(0, to_places(b, x, c.out(1), c.grad(0), n));
+    return c.add_gradient(0, to_places(b, x, c.result(1), c.grad(0), n));
   }
   c.add_gradient(0, adaptive_average_gradient(b, c.grad(0), b.shape(x), n));
 }
 
 void differentiate_fractional_pool(GradientCall& c) {
   if (c.grad(0) == kNoValue) return;
-  c.add_gradient(0, to_places(c.b, c.in(0), c.out(1), c.grad(0), c.node.dims(AttrKey::kernel).size()));
+  c.add_gradient(0, to_places(c.b, c.operand(0), c.result(1), c.grad(0), c.node.dims(AttrKey::kernel).size()));
 }
 
 /// Each column gets the gradient of the window it was added to.
@@ -79,7 +80,7 @@ void differentiate_fold(GradientCall& c) {
   }
   sizes.insert(sizes.end(), counts.begin(), counts.end());
   strides.insert(strides.end(), jumps.begin(), jumps.end());
-  c.add_gradient(0, b.reshape(b.as_strided(g, sizes, strides, 0), b.shape(c.in(0))));
+  c.add_gradient(0, b.reshape(b.as_strided(g, sizes, strides, 0), b.shape(c.operand(0))));
 }
 
 }  // namespace tern

@@ -22,13 +22,13 @@ ValueId as_rows(Builder& b, ValueId x) {
 void matmul(GradientCall& c) {
   Builder& b = c.b;
   // A product in the dtype of the result: 16-bit operands can have a float32 result.
-  const DType t = b.dtype(c.in(0));
+  const DType t = b.dtype(c.operand(0));
   const ValueId g = b.cast(c.grad(0), t);
   c.add_gradient(2, c.grad(0));
-  if (b.type(c.in(1)).quantized()) {  // held by columns: transposed already
-    return c.add_gradient(0, b.matmul(g, numbers(b, c.in(1), t)));
+  if (b.type(c.operand(1)).quantized()) {  // held by columns: transposed already
+    return c.add_gradient(0, b.matmul(g, numbers(b, c.operand(1), t)));
   }
-  const ValueId x = b.cast(c.in(0), t), w = b.cast(c.in(1), t);
+  const ValueId x = b.cast(c.operand(0), t), w = b.cast(c.operand(1), t);
   if (c.needs_gradient(0)) c.add_gradient(0, b.matmul(g, c.conj(transposed_matrix(c, w))));
   if (c.needs_gradient(1)) {
     const bool shared = b.rank(w) == 2 && b.rank(x) > 2;
@@ -46,21 +46,23 @@ void matmul(GradientCall& c) {
 /// computed over all rows with zeros for the rows of other groups.
 void grouped_matmul(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId x = c.in(0), weight = c.in(1), offsets = c.in(2);
+  const ValueId x = c.operand(0), weight = c.operand(1), offsets = c.operand(2);
   const DType t = b.dtype(x);
   const ValueId g = b.cast(c.grad(0), t);
   if (c.needs_gradient(0)) {
     const bool quantized = b.type(weight).quantized();
-    const ValueId back = quantized ? numbers(b, weight, t) : c.conj(b.transpose(b.cast(weight, t), -1, -2));
-    c.add_gradient(0, b.add(Op::grouped_matmul, {g, back, offsets}, {attr_dtype(t)}));
+    const ValueId transposed_weight =
+        quantized ? numbers(b, weight, t) : c.conj(b.transpose(b.cast(weight, t), -1, -2));
+    c.add_gradient(0, b.add(Op::grouped_matmul, {g, transposed_weight, offsets}, {attr_dtype(t)}));
   }
   if (!c.needs_gradient(1)) return;
   const ValueId row = b.iota(b.size(x, 0), b.dtype(offsets));
   const ValueId group = b.add(Op::searchsorted, {offsets, row}, {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
   const Dim groups = b.size(weight, 0);
-  const ValueId own = b.expr("g == e", {{"g", group}, {"e", b.reshape(b.iota(groups, DType::i64), {groups, 1, 1})}},
-                             DType::i64, DType::boolean);
-  const ValueId rows = b.expr("o ? x : 0", {{"o", own}, {"x", c.conj(b.transpose(x, 0, 1))}}, t);
+  const ValueId in_group =
+      b.expr("g == e", {{"g", group}, {"e", b.reshape(b.iota(groups, DType::i64), {groups, 1, 1})}}, DType::i64,
+             DType::boolean);
+  const ValueId rows = b.expr("o ? x : 0", {{"o", in_group}, {"x", c.conj(b.transpose(x, 0, 1))}}, t);
   c.add_gradient(1, b.matmul(rows, g));
 }
 

@@ -11,14 +11,14 @@ namespace {
 /// Axes combined by a reduction, from 0, in order.
 std::vector<std::int64_t> reduced_axes(GradientCall& c) {
   std::vector<std::int64_t> axes;
-  for (Dim a : c.node.dims(AttrKey::axes)) axes.push_back(c.b.normal_axis(c.in(0), a.value()));
+  for (Dim a : c.node.dims(AttrKey::axes)) axes.push_back(c.b.normal_axis(c.operand(0), a.value()));
   std::ranges::sort(axes);
-  return axes.empty() || c.b.rank(c.in(0)) == 0 ? c.b.all_axes(c.in(0)) : axes;
+  return axes.empty() || c.b.rank(c.operand(0)) == 0 ? c.b.all_axes(c.operand(0)) : axes;
 }
 
 /// A value of the result's shape with the reduced axes again, of size 1.
 ValueId restore_reduced_axes(GradientCall& c, ValueId v, const std::vector<std::int64_t>& axes) {
-  Dims sizes = c.b.shape(c.in(0));
+  Dims sizes = c.b.shape(c.operand(0));
   for (std::int64_t a : axes) sizes[static_cast<std::size_t>(a)] = 1;
   return c.b.reshape(v, sizes);
 }
@@ -26,7 +26,7 @@ ValueId restore_reduced_axes(GradientCall& c, ValueId v, const std::vector<std::
 /// Element count combined into one result.
 Dim count_of(GradientCall& c, const std::vector<std::int64_t>& axes) {
   Dim n = 1;
-  for (std::int64_t a : axes) n = c.b.pool().mul(n, c.b.size(c.in(0), a));
+  for (std::int64_t a : axes) n = c.b.pool().mul(n, c.b.size(c.operand(0), a));
   return n;
 }
 ExprArg as_operand(Builder& b, std::string_view name, Dim d) {
@@ -37,22 +37,22 @@ ExprArg as_operand(Builder& b, std::string_view name, Dim d) {
 /// Product of the other elements of each line; quotients fail for lines with zeros.
 ValueId product_of_others(Builder& b, ValueId lines) {
   const std::int64_t last = b.rank(lines) - 1;
-  const auto before = [&](ValueId x) {
+  const auto exclusive_product = [&](ValueId x) {
     const Dim remaining = b.pool().sub(b.size(x, last), 1);
-    Dims one = b.shape(x);
-    one.back() = 1;
+    Dims edge_sizes = b.shape(x);
+    edge_sizes.back() = 1;
     const ValueId products =
         b.add(Op::scan, {b.slice(x, last, 0, remaining)},
               {attr(AttrKey::kind, static_cast<std::int64_t>(ScanKind::cumprod)), attr(AttrKey::axis, last)});
-    return b.concat({b.full(one, 1, b.dtype(x)), products}, last);
+    return b.concat({b.full(edge_sizes, 1, b.dtype(x)), products}, last);
   };
-  const ValueId left = before(lines), right = b.flip(before(b.flip(lines, {last})), {last});
+  const ValueId left = exclusive_product(lines), right = b.flip(exclusive_product(b.flip(lines, {last})), {last});
   return b.expr("l * r", {{"l", left}, {"r", right}}, b.dtype(lines));
 }
 
 void prod(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   Builder& b = c.b;
-  const ValueId x = b.cast(c.in(0), wider(compute_type(b.dtype(c.in(0))), compute_type(b.dtype(g))));
+  const ValueId x = b.cast(c.operand(0), wider_dtype(compute_type(b.dtype(c.operand(0))), compute_type(b.dtype(g))));
   if (count_of(c, axes).is(0)) return;
   std::vector<std::int64_t> order;
   for (std::int64_t a : b.all_axes(x)) {
@@ -64,30 +64,30 @@ void prod(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   const Dims sizes = b.shape(moved);
   Dims lines(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(saved));
   lines.push_back(count_of(c, axes));
-  const ValueId others = b.reshape(product_of_others(b, b.reshape(moved, lines)), sizes);
-  std::vector<std::int64_t> back(order.size());
+  const ValueId product_without = b.reshape(product_of_others(b, b.reshape(moved, lines)), sizes);
+  std::vector<std::int64_t> inverse_order(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  const ValueId o = c.conj(b.permute(others, back));
-  c.add_gradient(0, c.expr("isnan(x) ? x : g * o", {{"g", g}, {"o", o}, {"x", c.in(0)}}, g));
+    inverse_order[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  const ValueId o = c.conj(b.permute(product_without, inverse_order));
+  c.add_gradient(0, c.expr("isnan(x) ? x : g * o", {{"g", g}, {"o", o}, {"x", c.operand(0)}}, g));
 }
 
 /// All elements equal to the extreme share its gradient. For a NaN extreme, max() and min() give the gradient to the
 /// NaN; amax and amin make the line's gradient NaN.
 void extreme(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   Builder& b = c.b;
-  const ValueId x = c.in(0), y = restore_reduced_axes(c, c.out(0), axes);
+  const ValueId x = c.operand(0), y = restore_reduced_axes(c, c.result(0), axes);
   const std::string_view op = c.operator_name();
   const bool of_all = op == "aten.max.default" || op == "aten.min.default";
-  const ValueId same = b.expr(of_all ? "x == y || (isnan(x) && isnan(y))" : "x == y", {{"x", x}, {"y", y}},
-                              compute_type(b.dtype(x)), DType::boolean);
-  const ValueId count = b.reduce(same, "sum", axes, true, DType::i64);
-  c.add_gradient(0, c.expr(of_all ? "s ? g / n : 0" : "s * g / n", {{"s", same}, {"g", g}, {"n", count}}, g));
+  const ValueId is_selected = b.expr(of_all ? "x == y || (isnan(x) && isnan(y))" : "x == y", {{"x", x}, {"y", y}},
+                                     compute_type(b.dtype(x)), DType::boolean);
+  const ValueId count = b.reduce(is_selected, "sum", axes, true, DType::i64);
+  c.add_gradient(0, c.expr(of_all ? "s ? g / n : 0" : "s * g / n", {{"s", is_selected}, {"g", g}, {"n", count}}, g));
 }
 
 void variance(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   Builder& b = c.b;
-  const ValueId x = c.in(0);
+  const ValueId x = c.operand(0);
   const DType t = compute_type(b.dtype(x));
   const ValueId mean = b.reduce(x, "mean", axes, true, t);
   const ValueId scale =
@@ -120,26 +120,27 @@ void reduce(GradientCall& c) {
 void select_reduce(GradientCall& c) {
   Builder& b = c.b;
   if (c.grad(0) == kNoValue) return;
-  const ValueId x = c.in(0);
+  const ValueId x = c.operand(0);
   const auto axis = static_cast<std::int64_t>(c.axis());
   Dims along(b.shape(x).size(), 1);
   along[static_cast<std::size_t>(axis)] = b.size(x, axis);
   const ValueId position = b.reshape(b.iota(b.size(x, axis), DType::i64), along);
-  const ValueId there =
-      b.expr("i == k", {{"i", position}, {"k", restore_reduced_axes(c, c.out(1), {axis})}}, DType::i64, DType::boolean);
-  c.add_gradient(0, b.expr("t ? g : 0", {{"t", there}, {"g", restore_reduced_axes(c, c.grad(0), {axis})}}, b.dtype(x)));
+  const ValueId is_nonzero = b.expr("i == k", {{"i", position}, {"k", restore_reduced_axes(c, c.result(1), {axis})}},
+                                    DType::i64, DType::boolean);
+  c.add_gradient(
+      0, b.expr("t ? g : 0", {{"t", is_nonzero}, {"g", restore_reduced_axes(c, c.grad(0), {axis})}}, b.dtype(x)));
 }
 
 /// y (g - sum(g y)), and g - exp(y) sum(g) of the logarithm.
 void softmax(GradientCall& c) {
   Builder& b = c.b;
   const auto axis = static_cast<std::int64_t>(c.axis());
-  const ValueId g = c.grad(0), y = c.out(0);
-  const DType wide = compute_type(b.dtype(y));
+  const ValueId g = c.grad(0), y = c.result(0);
+  const DType compute_dtype = compute_type(b.dtype(y));
   const bool log = c.flag(AttrKey::log);
-  const ValueId sum = b.reduce(log ? g : c.expr("g * y", {{"g", g}, {"y", y}}, y), "sum", {axis}, true, wide);
-  c.add_gradient(
-      0, b.expr(log ? "g - exp(y) * s" : "y * (g - s)", {{"g", g}, {"y", y}, {"s", sum}}, wide, b.dtype(c.in(0))));
+  const ValueId sum = b.reduce(log ? g : c.expr("g * y", {{"g", g}, {"y", y}}, y), "sum", {axis}, true, compute_dtype);
+  c.add_gradient(0, b.expr(log ? "g - exp(y) * s" : "y * (g - s)", {{"g", g}, {"y", y}, {"s", sum}}, compute_dtype,
+                           b.dtype(c.operand(0))));
 }
 
 constexpr GradientEntry kReductionsRules[] = {

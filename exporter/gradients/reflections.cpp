@@ -20,9 +20,9 @@ ValueId vector_of(Builder& b, ValueId vectors, std::int64_t k) {
   const Dim rows = b.size(vectors, -2);
   const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1});
   const ValueId position = b.expr("r - k", {{"r", row}, {"k", static_cast<double>(k)}}, DType::i64);
-  const ValueId before = b.expr("p < 0", {{"p", position}}, DType::i64, DType::boolean);
+  const ValueId is_above_pivot = b.expr("p < 0", {{"p", position}}, DType::i64, DType::boolean);
   const ValueId is_pivot = b.expr("p == 0", {{"p", position}}, DType::i64, DType::boolean);
-  return b.expr("n ? 0 : a ? 1 : v", {{"n", before}, {"a", is_pivot}, {"v", b.slice(vectors, -1, k, 1)}},
+  return b.expr("n ? 0 : a ? 1 : v", {{"n", is_above_pivot}, {"a", is_pivot}, {"v", b.slice(vectors, -1, k, 1)}},
                 b.dtype(vectors));
 }
 
@@ -30,7 +30,7 @@ ValueId vector_of(Builder& b, ValueId vectors, std::int64_t k) {
 
 void differentiate_householder(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId vectors = c.in(0), tau = c.in(1);
+  const ValueId vectors = c.operand(0), tau = c.operand(1);
   const DType t = b.dtype(vectors);
   const Dim count = b.size(tau, -1);
   if (!count.is_const()) c.refuse("the number of reflections must be known");
@@ -47,40 +47,42 @@ void differentiate_householder(GradientCall& c) {
     const Dim rows = b.size(vectors, -2), columns = b.size(vectors, -1);
     x = b.expand(b.slice(identity(b, rows, t), -1, 0, columns), b.shape(vectors));
   } else {
-    x = right ? hermitian(b, c.in(2)) : c.in(2);
+    x = right ? hermitian(b, c.operand(2)) : c.operand(2);
   }
   ValueId g = right ? hermitian(b, c.grad(0)) : c.grad(0);
 
   // Q = H_1 .. H_k applies the last one first, Q^H the adjoint of the first one.
   std::vector<ReflectionsStep> steps;
-  std::vector<ValueId> before;  // what each step is applied to
+  std::vector<ValueId> step_operands;  // operand of each step
   for (std::int64_t i = 0; i < count.value(); ++i) {
     const std::int64_t k = adjoint ? i : count.value() - 1 - i;
     ValueId factor = b.unsqueeze(b.slice(tau, -1, k, 1), -1);
     if (adjoint) factor = c.conj(factor);
     steps.push_back({k, vector_of(b, vectors, k), factor});
-    before.push_back(x);
+    step_operands.push_back(x);
     const ValueId w = times(b, hermitian(b, steps.back().v), x);
     x = b.expr("x - t * p", {{"x", x}, {"t", factor}, {"p", times(b, steps.back().v, w)}}, t);
   }
   std::vector<ValueId> gv(steps.size()), gt(steps.size());
   for (std::size_t i = steps.size(); i-- > 0;) {
     const ReflectionsStep& s = steps[i];
-    const ValueId vh = hermitian(b, s.v), w = times(b, vh, before[i]), vg = times(b, vh, g);
+    const ValueId vh = hermitian(b, s.v), w = times(b, vh, step_operands[i]), vg = times(b, vh, g);
     const ValueId wh = hermitian(b, w);
     const auto k = static_cast<std::size_t>(s.column);
     gt[k] = b.squeeze(b.expr("-x", {{"x", times(b, vg, wh)}}, t), -1);
     if (adjoint) gt[k] = c.conj(gt[k]);
     gv[k] = b.expr(
         "-(u * p + s * q)",
-        {{"u", c.conj(s.t)}, {"p", times(b, g, wh)}, {"s", s.t}, {"q", times(b, before[i], hermitian(b, vg))}}, t);
+        {{"u", c.conj(s.t)}, {"p", times(b, g, wh)}, {"s", s.t}, {"q", times(b, step_operands[i], hermitian(b, vg))}},
+        t);
     g = b.expr("g - u * p", {{"g", g}, {"u", c.conj(s.t)}, {"p", times(b, s.v, vg)}}, t);
   }
   if (!product) c.add_gradient(2, right ? hermitian(b, g) : g);
   if (steps.empty()) return;
   if (c.needs_gradient(0)) {
-    const Dim spare = b.pool().sub(b.size(vectors, -1), count);
-    if (!spare.is(0)) gv.push_back(b.full(append_sizes(batch_of(b, vectors), {b.size(vectors, -2), spare}), 0, t));
+    const Dim unused_columns = b.pool().sub(b.size(vectors, -1), count);
+    if (!unused_columns.is(0))
+      gv.push_back(b.full(append_sizes(batch_of(b, vectors), {b.size(vectors, -2), unused_columns}), 0, t));
     c.add_gradient(0, triangle(b, b.concat(gv, -1), true, -1));
   }
   if (c.needs_gradient(1)) c.add_gradient(1, b.concat(gt, -1));

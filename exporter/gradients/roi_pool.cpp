@@ -33,19 +33,19 @@ std::vector<ValueId> largest(Builder& b, ValueId x, ValueId mask, std::int64_t a
 
 /// Function of a box [5] and the images: position of each bin's largest element in the flat images, or -1.
 std::uint32_t places_of_box(GradientCall& c) {
-  const TensorType images = c.b.type(c.in(0));
-  TensorType row = c.b.type(c.in(1));
+  const TensorType images = c.b.type(c.operand(0));
+  TensorType row = c.b.type(c.operand(1));
   row.shape.erase(row.shape.begin());
   const std::uint32_t number = new_function(c.b.program(), "roi_pool.gradient");
   Builder b(c.b.program(), number);
   const ValueId box = new_input(b, row, "box"), x = new_input(b, images, "images");
   const Dim channels = images.shape[1], height = images.shape[2], width = images.shape[3];
   const Dim bins_y = c.node.dims(AttrKey::sizes)[0], bins_x = c.node.dims(AttrKey::sizes)[1];
-  const DType wide = compute_type(images.dtype);
+  const DType compute_dtype = compute_type(images.dtype);
   const double scale = c.node.number(AttrKey::scale);
-  const auto edge = [&](int k) { return b.cast(b.slice(box, 0, k, 1), wide); };
+  const auto edge = [&](int k) { return b.cast(b.slice(box, 0, k, 1), compute_dtype); };
   const ValueId image = b.cast(b.slice(box, 0, 0, 1), DType::i64);
-  const ValueId plane = b.cast(b.squeeze(b.index_select(x, image, 0), 0), wide);
+  const ValueId plane = b.cast(b.squeeze(b.index_select(x, image, 0), 0), compute_dtype);
 
   const ValueId columns = inside(b, edge(1), edge(3), scale, bins_x, width);
   const ValueId rows = b.reshape(inside(b, edge(2), edge(4), scale, bins_y, height), {bins_y, height, 1});
@@ -62,7 +62,7 @@ std::uint32_t places_of_box(GradientCall& c) {
                                size_arg(b, "h", height),
                                size_arg(b, "w", width)},
                               DType::i64);
-  const ValueId none = b.expr("v == -inf", {{"v", in_bins[0]}}, wide, DType::boolean);
+  const ValueId none = b.expr("v == -inf", {{"v", in_bins[0]}}, compute_dtype, DType::boolean);
   new_output(b, b.expr("n ? -1 : f", {{"n", none}, {"f", flat}}, DType::i64));
   return number;
 }
@@ -73,14 +73,15 @@ void differentiate_roi_pool(GradientCall& c) {
   Builder& b = c.b;
   Node loop;
   loop.op = Op::map_loop;
-  loop.inputs = {c.in(1), c.in(0)};
+  loop.inputs = {c.operand(1), c.operand(0)};
   loop.attrs = {attr(AttrKey::mapped, Dim(1))};
   loop.functions = {places_of_box(c)};
   const ValueId position = b.flatten(b.add(std::move(loop)).front());
-  const ValueId some = b.expr("p < 0 ? 0 : g", {{"p", position}, {"g", b.flatten(c.grad(0))}}, b.dtype(c.grad(0)));
-  const Dims shape = b.shape(c.in(0));
+  const ValueId routed_gradient =
+      b.expr("p < 0 ? 0 : g", {{"p", position}, {"g", b.flatten(c.grad(0))}}, b.dtype(c.grad(0)));
+  const Dims shape = b.shape(c.operand(0));
   const ValueId index = b.expr("max(p, 0)", {{"p", position}}, DType::i64);
-  c.add_gradient(0, b.reshape(scatter_sum(b, {b.pool().product(shape)}, 0, index, some), shape));
+  c.add_gradient(0, b.reshape(scatter_sum(b, {b.pool().product(shape)}, 0, index, routed_gradient), shape));
 }
 
 }  // namespace tern

@@ -19,7 +19,8 @@ const Node* Producers::producer_of(const Function& function, ValueId value) {
 }
 
 GradientCall::GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads,
-                           std::vector<bool> needed, BackwardFunctions& backward_functions, Producers& node_producers)
+                           std::vector<bool> needs_gradient, BackwardFunctions& backward_functions,
+                           Producers& node_producers)
     : b(builder),
       backward(backward_functions),
       producers(node_producers),
@@ -27,9 +28,9 @@ GradientCall::GradientCall(Builder& builder, std::size_t node_index, std::vector
       node(builder.function().nodes[node_index]),
       grads_(std::move(grads)),
       operand_gradients_(node.inputs.size(), kNoValue),
-      needed_(std::move(needed)) {}
+      needs_gradient_(std::move(needs_gradient)) {}
 
-ValueId GradientCall::out(std::size_t i) {
+ValueId GradientCall::result(std::size_t i) {
   if (i < node.outputs.size() && node.outputs[i] != kNoValue) {
     return b.function().nodes[index].outputs[i];
   }
@@ -45,7 +46,7 @@ ValueId GradientCall::out(std::size_t i) {
 }
 
 ValueId GradientCall::grad_or_zeros(std::size_t i) {
-  return grad(i) != kNoValue ? grad(i) : zeros_like(b, out(i));
+  return grad(i) != kNoValue ? grad(i) : zeros_like(b, result(i));
 }
 
 void GradientCall::add_gradient(std::size_t i, ValueId gradient) {
@@ -71,8 +72,9 @@ std::string_view GradientCall::operator_name() const {
   return op.starts_with(kGradientOf) ? std::string_view{} : op;
 }
 
-void GradientCall::refuse(const std::string& why) const {
-  fail(ErrorCode::unsupported, fmt::format("no gradient of {}: {}", describe(b.program(), b.function(), index), why));
+void GradientCall::refuse(const std::string& reason) const {
+  fail(ErrorCode::unsupported,
+       fmt::format("no gradient of {}: {}", describe(b.program(), b.function(), index), reason));
 }
 
 }  // namespace tern

@@ -34,17 +34,17 @@ class Producers {
 /// A rule adds nodes with `b` and gives the operands' gradients:
 ///
 ///     void matmul(GradientCall& c) {
-///       if (c.needs_gradient(0)) c.add_gradient(0, c.b.matmul(c.grad(0), c.b.transpose(c.in(1), -1, -2)));
-///       if (c.needs_gradient(1)) c.add_gradient(1, c.b.matmul(c.b.transpose(c.in(0), -1, -2), c.grad(0)));
+///       if (c.needs_gradient(0)) c.add_gradient(0, c.b.matmul(c.grad(0), c.b.transpose(c.operand(1), -1, -2)));
+///       if (c.needs_gradient(1)) c.add_gradient(1, c.b.matmul(c.b.transpose(c.operand(0), -1, -2), c.grad(0)));
 ///     }
 ///
-/// Rules follow torch.autograd for functions without a derivative. All forward values of a rule come from in() and
-/// out(): a later pass can then decide to store or recompute each. Ops with data-dependent sizes (masked_select) cannot
-/// be recomputed: their results' shapes have symbols of their own.
+/// Rules follow torch.autograd for functions without a derivative. All forward values of a rule come from operand() and
+/// result(): a later pass can then decide to store or recompute each. Ops with data-dependent sizes (masked_select)
+/// cannot be recomputed: their results' shapes have symbols of their own.
 class GradientCall {
  public:
-  /// `grads` has an entry for each result of the node, `needed` for each operand.
-  GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads, std::vector<bool> needed,
+  /// `grads` has an entry for each result of the node, `needs_gradient` for each operand.
+  GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads, std::vector<bool> needs_gradient,
                BackwardFunctions& backward_functions, Producers& node_producers);
 
   Builder& b;
@@ -57,14 +57,16 @@ class GradientCall {
   std::size_t output_count() const { return grads_.size(); }
   bool has_operand(std::size_t i) const { return i < node.inputs.size() && node.inputs[i] != kNoValue; }
   /// Operand i, or kNoValue.
-  ValueId in(std::size_t i) const { return has_operand(i) ? node.inputs[i] : kNoValue; }
+  ValueId operand(std::size_t i) const { return has_operand(i) ? node.inputs[i] : kNoValue; }
   /// Result i. A result unread by the forward function is added to the node here.
-  ValueId out(std::size_t i);
+  ValueId result(std::size_t i);
   /// Gradient of result i, or kNoValue. At least one result has a gradient.
   ValueId grad(std::size_t i) const { return i < grads_.size() ? grads_[i] : kNoValue; }
   ValueId grad_or_zeros(std::size_t i);
   /// True if operand i is present and wants its gradient.
-  bool needs_gradient(std::size_t i) const { return has_operand(i) && i < needed_.size() && needed_[i]; }
+  bool needs_gradient(std::size_t i) const {
+    return has_operand(i) && i < needs_gradient_.size() && needs_gradient_[i];
+  }
   /// Adds to the gradient of operand i. The gradient may have any shape the operand broadcasts to, and any floating or
   /// complex dtype: sums and converts to the operand's type. Unwanted operands, and kNoValue, are ignored.
   void add_gradient(std::size_t i, ValueId gradient);
@@ -86,11 +88,11 @@ class GradientCall {
   std::string_view operator_name() const;
 
   /// Fails (unsupported): this node has no gradient, because of `why`. The message names the op and the Python line.
-  [[noreturn]] void refuse(const std::string& why) const;
+  [[noreturn]] void refuse(const std::string& reason) const;
 
  private:
   std::vector<ValueId> grads_, operand_gradients_;
-  std::vector<bool> needed_;
+  std::vector<bool> needs_gradient_;
 };
 
 using GradientRule = void (*)(GradientCall&);

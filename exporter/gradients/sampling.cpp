@@ -6,7 +6,7 @@ namespace {
 
 void give_resized(GradientCall& c, Op op) {
   Builder& b = c.b;
-  const Dims shape = b.shape(c.in(0));
+  const Dims shape = b.shape(c.operand(0));
   Node n = c.node;
   n.op = op;
   n.inputs = {c.grad(0)};

@@ -9,7 +9,7 @@ namespace {
 void to_places(GradientCall& c) {
   Builder& b = c.b;
   if (c.grad(0) == kNoValue) return;
-  c.add_gradient(0, b.add(Op::scatter, {b.full(b.shape(c.in(0)), 0, b.dtype(c.grad(0))), c.out(1), c.grad(0)},
+  c.add_gradient(0, b.add(Op::scatter, {b.full(b.shape(c.operand(0)), 0, b.dtype(c.grad(0))), c.result(1), c.grad(0)},
                           {attr(AttrKey::axis, static_cast<std::int64_t>(c.axis())),
                            attr(AttrKey::kind, Dim(static_cast<int>(ScatterKind::set)))}));
 }

@@ -22,17 +22,17 @@ ValueId flatten_from(Builder& b, ValueId x, std::int64_t first) {
 }
 
 ValueId scatter_sum(Builder& b, Dims sizes, std::int64_t axis, ValueId index, ValueId g) {
-  const DType t = b.dtype(g), wide = is_complex(t) ? t : compute_type(t);
+  const DType t = b.dtype(g), compute_dtype = is_complex(t) ? t : compute_type(t);
   const ValueId sum =
-      b.add(Op::scatter, {b.full(std::move(sizes), 0, wide), index, b.cast(g, wide)},
+      b.add(Op::scatter, {b.full(std::move(sizes), 0, compute_dtype), index, b.cast(g, compute_dtype)},
             {attr(AttrKey::axis, axis), attr(AttrKey::kind, Dim(static_cast<std::int64_t>(ScatterKind::sum)))});
   return b.cast(sum, t);
 }
 
 ValueId repeat_behind(Builder& b, ValueId index, const Dims& sizes) {
-  Dims ones = b.shape(index);
-  ones.resize(sizes.size(), 1);
-  return b.expand(b.reshape(index, ones), sizes);
+  Dims padded_shape = b.shape(index);
+  padded_shape.resize(sizes.size(), 1);
+  return b.expand(b.reshape(index, padded_shape), sizes);
 }
 
 ValueId times_read(Builder& b, ValueId index, Dim rows) {

@@ -14,19 +14,20 @@ constexpr std::int64_t kManyChannels = 32;
 constexpr std::int64_t kMostProducts = 256;
 /// Largest ratio of padded image positions to windows: beyond it, products over all positions take longer than copying
 /// the windows.
-constexpr double kMostPlaces = 1.2;
+constexpr double kMaxOverread = 1.2;
 
-ValueId transposed_convolution(Builder& b, ValueId g, ValueId weight, const Windows& w, const Sizes& after,
-                               const Sizes& more) {
-  return b.add(Op::convolution, {g, weight, kNoValue},
-               {attr(AttrKey::strides, w.strides), attr(AttrKey::dilations, w.dilations),
-                attr(AttrKey::before, w.padding_before), attr(AttrKey::after, after), attr(AttrKey::groups, w.groups),
-                attr(AttrKey::transposed, Dim(1)), attr(AttrKey::output_pads, more)});
+ValueId transposed_convolution(Builder& b, ValueId g, ValueId weight, const Windows& w, const Sizes& padding_after,
+                               const Sizes& output_padding) {
+  return b.add(
+      Op::convolution, {g, weight, kNoValue},
+      {attr(AttrKey::strides, w.strides), attr(AttrKey::dilations, w.dilations),
+       attr(AttrKey::before, w.padding_before), attr(AttrKey::after, padding_after), attr(AttrKey::groups, w.groups),
+       attr(AttrKey::transposed, Dim(1)), attr(AttrKey::output_pads, output_padding)});
 }
 
 /// Strides of 1: the gradient is a convolution by the reversed kernel; its padding is the kernel's reach less the
 /// original padding. Plain convolutions have faster kernels than transposed ones.
-bool turns_around(Builder& b, ValueId weight, const Windows& w, Sizes* before, Sizes* after) {
+bool flip_kernel(Builder& b, ValueId weight, const Windows& w, Sizes* before, Sizes* after) {
   for (std::size_t i = 0; i < w.strides.size(); ++i) {
     const Dim kernel = b.size(weight, static_cast<std::int64_t>(i) + 2);
     if (w.strides[i] != 1 || !kernel.is_const()) return false;
@@ -39,7 +40,7 @@ bool turns_around(Builder& b, ValueId weight, const Windows& w, Sizes* before, S
 }
 
 /// [o, c / groups, kernel...] as [c, o / groups, kernel...], the kernel turned around.
-ValueId turned(Builder& b, ValueId weight, std::int64_t groups) {
+ValueId flipped_weight(Builder& b, ValueId weight, std::int64_t groups) {
   Dims sizes = b.shape(weight);
   const Dim outputs = b.pool().floordiv(sizes[0], groups), inputs = sizes[1];
   Sizes spatial, order = {0, 2, 1};
@@ -53,50 +54,51 @@ ValueId turned(Builder& b, ValueId weight, std::int64_t groups) {
   return b.reshape(b.permute(b.reshape(b.flip(weight, spatial), split), order), merged);
 }
 
-/// Elements of `x` [n, groups * each, spatial...] read by position `from` of each window, with a kernel axis for each
-/// of `kernel`: a view [groups, each, kernel..., n, windows...].
-ValueId read_windows(Builder& b, ValueId x, const Windows& w, const Dims& kernel, const Dims& from, const Dims& count) {
+/// Elements of `x` [n, groups * each, spatial...] read by position `kernel_offset` of each window, with a kernel axis
+/// for each of `kernel`: a view [groups, each, kernel..., n, windows...].
+ValueId read_windows(Builder& b, ValueId x, const Windows& w, const Dims& kernel, const Dims& kernel_offset,
+                     const Dims& count) {
   ExprPool& p = b.pool();
   const Dims steps = row_major(b, b.shape(x));
-  const Dim each = p.floordiv(b.size(x, 1), w.groups);
-  Dims sizes = {w.groups, each}, strides = {p.mul(each, steps[1]), steps[1]};
+  const Dim channels_per_group = p.floordiv(b.size(x, 1), w.groups);
+  Dims sizes = {w.groups, channels_per_group}, strides = {p.mul(channels_per_group, steps[1]), steps[1]};
   Dim offset = 0;
-  for (std::size_t i = 0; i < from.size(); ++i) {
+  for (std::size_t i = 0; i < kernel_offset.size(); ++i) {
     const Dim step = p.mul(w.dilations[i], steps[i + 2]);
-    offset = p.add(offset, p.mul(from[i], step));
+    offset = p.add(offset, p.mul(kernel_offset[i], step));
     if (kernel.empty()) continue;
     sizes.push_back(kernel[i]);
     strides.push_back(step);
   }
   sizes.push_back(b.size(x, 0));
   strides.push_back(steps[0]);
-  for (std::size_t i = 0; i < from.size(); ++i) {
+  for (std::size_t i = 0; i < kernel_offset.size(); ++i) {
     sizes.push_back(count[i]);
     strides.push_back(p.mul(w.strides[i], steps[i + 2]));
   }
   return b.as_strided(x, sizes, strides, offset);
 }
 
-/// True for a kernel in steps of 1 over a much larger image. Writing the windows of `narrow` at their positions in the
-/// padded image then costs little, and a kernel element reads the whole image, shifted.
+/// True for a kernel in steps of 1 over a much larger image. Writing the windows of `window_values` at their positions
+/// in the padded image then costs little, and a kernel element reads the whole image, shifted.
 bool slides_densely(const Windows& w, const Dims& padded, const Dims& windows) {
-  double positions = 1, used = 1;
+  double positions = 1, window_count = 1;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (w.strides[i] != 1 || !padded[i].is_const() || !windows[i].is_const()) return false;
     positions *= static_cast<double>(padded[i].value());
-    used *= static_cast<double>(windows[i].value());
+    window_count *= static_cast<double>(windows[i].value());
   }
-  return positions <= kMostPlaces * used;
+  return positions <= kMaxOverread * window_count;
 }
 
 /// Counts up in row-major order; false behind the last position.
-bool next(Dims& at, const Dims& sizes) {
+bool advance_index(Dims& index, const Dims& sizes) {
   for (std::size_t i = sizes.size(); i-- > 0;) {
-    if (at[i].value() + 1 < sizes[i].value()) {
-      at[i] = at[i].value() + 1;
+    if (index[i].value() + 1 < sizes[i].value()) {
+      index[i] = index[i].value() + 1;
       return true;
     }
-    at[i] = 0;
+    index[i] = 0;
   }
   return false;
 }
@@ -111,9 +113,9 @@ Dims row_major(Builder& b, const Dims& sizes) {
 
 ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes) {
   const std::size_t n = sizes.size();
-  Sizes more, before, after;
-  if (turns_around(b, weight, w, &before, &after)) {
-    return b.add(Op::convolution, {g, turned(b, weight, w.groups), kNoValue},
+  Sizes output_padding, before, after;
+  if (flip_kernel(b, weight, w, &before, &after)) {
+    return b.add(Op::convolution, {g, flipped_weight(b, weight, w.groups), kNoValue},
                  {attr(AttrKey::dilations, w.dilations), attr(AttrKey::before, before), attr(AttrKey::after, after),
                   attr(AttrKey::groups, w.groups)});
   }
@@ -124,19 +126,19 @@ ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, 
     ExprPool& p = b.pool();  // all constants; sums may overflow
     const Dim steps = p.mul(p.sub(windows, 1), w.strides[i]), kernel_reach = p.mul(w.dilations[i], p.sub(kernel, 1));
     const Dim reach = p.sub(p.sub(p.add(p.add(steps, kernel_reach), 1), w.padding_before[i]), w.padding_after[i]);
-    const std::int64_t rest = p.sub(sizes[i], reach).value();
-    if (rest < 0 || rest >= std::max(w.strides[i], w.dilations[i])) break;
-    more.push_back(rest);
+    const std::int64_t remainder = p.sub(sizes[i], reach).value();
+    if (remainder < 0 || remainder >= std::max(w.strides[i], w.dilations[i])) break;
+    output_padding.push_back(remainder);
   }
-  if (more.size() == n) return transposed_convolution(b, g, weight, w, w.padding_after, more);
+  if (output_padding.size() == n) return transposed_convolution(b, g, weight, w, w.padding_after, output_padding);
   // Sizes known at run time, or windows beyond the padding: computes the whole reach of the windows, then crops or pads
   // to the image.
-  const ValueId reached = transposed_convolution(b, g, weight, w, Sizes(n, 0), Sizes(n, 0));
-  Dims rest = {0, 0};
+  const ValueId covered_gradient = transposed_convolution(b, g, weight, w, Sizes(n, 0), Sizes(n, 0));
+  Dims trailing_padding = {0, 0};
   for (std::size_t i = 0; i < n; ++i) {
-    rest.push_back(b.pool().sub(sizes[i], b.size(reached, static_cast<std::int64_t>(i) + 2)));
+    trailing_padding.push_back(b.pool().sub(sizes[i], b.size(covered_gradient, static_cast<std::int64_t>(i) + 2)));
   }
-  return b.pad(reached, Dims(n + 2, 0), rest);
+  return b.pad(covered_gradient, Dims(n + 2, 0), trailing_padding);
 }
 
 ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes) {
@@ -149,32 +151,32 @@ ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const W
   return y;
 }
 
-ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& kernel, const Windows& w) {
+ValueId weight_gradient(Builder& b, ValueId image, ValueId window_values, const Dims& kernel, const Windows& w) {
   ExprPool& p = b.pool();
   const std::size_t n = kernel.size();
   Dims before = {0, 0}, after = {0, 0};
   before.insert(before.end(), w.padding_before.begin(), w.padding_before.end());
   after.insert(after.end(), w.padding_after.begin(), w.padding_after.end());
-  const Dims windows(b.shape(narrow).begin() + 2, b.shape(narrow).end());
-  const Dim samples = b.size(narrow, 0);
-  const Dim inputs = p.floordiv(b.size(wide, 1), w.groups), outputs = p.floordiv(b.size(narrow, 1), w.groups);
+  const Dims windows(b.shape(window_values).begin() + 2, b.shape(window_values).end());
+  const Dim samples = b.size(window_values, 0);
+  const Dim inputs = p.floordiv(b.size(image, 1), w.groups), outputs = p.floordiv(b.size(window_values, 1), w.groups);
   Dims result = {p.mul(w.groups, outputs), inputs}, padded;
   result.insert(result.end(), kernel.begin(), kernel.end());
   for (std::size_t i = 0; i < n; ++i) {
     padded.push_back(
-        p.add(p.add(b.size(wide, static_cast<std::int64_t>(i) + 2), w.padding_before[i]), w.padding_after[i]));
+        p.add(p.add(b.size(image, static_cast<std::int64_t>(i) + 2), w.padding_before[i]), w.padding_after[i]));
   }
   const Dim elements = p.product(kernel);
   const bool apart =
       elements.is_const() && elements.value() <= kMostProducts && inputs.is_const() && inputs.value() >= kManyChannels;
-  std::vector<ValueId> parts;  // [groups, outputs, inputs], for each element of the kernel
-  Dims at(n, 0);
+  std::vector<ValueId> element_gradients;  // [groups, outputs, inputs], for each element of the kernel
+  Dims index(n, 0);
   if (apart && slides_densely(w, padded, windows)) {
     // Channels first: [channels, samples, positions]; a step along an axis is a fixed number of positions.
-    const ValueId x = b.pad(b.transpose(wide, 0, 1), before, after);
-    Dims rest = {0, 0};
-    for (std::size_t i = 0; i < n; ++i) rest.push_back(p.sub(padded[i], windows[i]));
-    const ValueId g = b.pad(b.transpose(narrow, 0, 1), Dims(n + 2, 0), rest);
+    const ValueId x = b.pad(b.transpose(image, 0, 1), before, after);
+    Dims trailing_padding = {0, 0};
+    for (std::size_t i = 0; i < n; ++i) trailing_padding.push_back(p.sub(padded[i], windows[i]));
+    const ValueId g = b.pad(b.transpose(window_values, 0, 1), Dims(n + 2, 0), trailing_padding);
     const Dim positions = p.mul(samples, p.product(padded));
     const Dims steps = row_major(b, padded);
     Dim reach = 0;
@@ -187,8 +189,8 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
     const ValueId left = rows(g, outputs, 0);
     // Batch of products, one per kernel element, shared by the threads. 16-bit products copy strided operands: a batch
     // would copy the image once per kernel element.
-    if (w.groups == 1 && element_size(b.dtype(wide)) > 2) {
-      Dims sizes = kernel, strides, many = kernel;
+    if (w.groups == 1 && element_size(b.dtype(image)) > 2) {
+      Dims sizes = kernel, strides, batched_sizes = kernel;
       Sizes order = {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n) + 1};
       for (std::size_t i = 0; i < n; ++i) {
         strides.push_back(p.mul(w.dilations[i], steps[i]));
@@ -196,35 +198,37 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
       }
       sizes.insert(sizes.end(), {inputs, length});
       strides.insert(strides.end(), {positions, 1});
-      many.insert(many.end(), {outputs, length});
-      const ValueId reads = b.as_strided(x, sizes, strides, 0);
+      batched_sizes.insert(batched_sizes.end(), {outputs, length});
+      const ValueId windows_view = b.as_strided(x, sizes, strides, 0);
       const auto last = static_cast<std::int64_t>(n);
-      const ValueId products =
-          b.matmul(b.expand(b.reshape(left, {outputs, length}), many), b.transpose(reads, last, last + 1));
+      const ValueId products = b.matmul(b.expand(b.reshape(left, {outputs, length}), batched_sizes),
+                                        b.transpose(windows_view, last, last + 1));
       return b.reshape(b.permute(products, order), result);
     }
     do {
       Dim offset = 0;
-      for (std::size_t i = 0; i < n; ++i) offset = p.add(offset, p.mul(p.mul(at[i], w.dilations[i]), steps[i]));
-      parts.push_back(b.unsqueeze(b.matmul(left, b.transpose(rows(x, inputs, offset), 1, 2)), -1));
-    } while (next(at, kernel));
-    return b.reshape(b.concat(std::move(parts), -1), result);
+      for (std::size_t i = 0; i < n; ++i) offset = p.add(offset, p.mul(p.mul(index[i], w.dilations[i]), steps[i]));
+      element_gradients.push_back(b.unsqueeze(b.matmul(left, b.transpose(rows(x, inputs, offset), 1, 2)), -1));
+    } while (advance_index(index, kernel));
+    return b.reshape(b.concat(std::move(element_gradients), -1), result);
   }
 
-  const ValueId x = padded == Dims(b.shape(wide).begin() + 2, b.shape(wide).end()) ? wide : b.pad(wide, before, after);
+  const ValueId x =
+      padded == Dims(b.shape(image).begin() + 2, b.shape(image).end()) ? image : b.pad(image, before, after);
   const Dim positions = p.mul(samples, p.product(windows));
-  const ValueId split = b.reshape(narrow, {samples, w.groups, outputs, p.product(windows)});
+  const ValueId split = b.reshape(window_values, {samples, w.groups, outputs, p.product(windows)});
   const ValueId left = b.reshape(b.permute(split, {1, 2, 0, 3}), {w.groups, outputs, positions});
   if (!apart) {
     const Dim columns = p.mul(inputs, p.product(kernel));
-    const ValueId read = b.reshape(read_windows(b, x, w, kernel, Dims(n, 0), windows), {w.groups, columns, positions});
-    return b.reshape(b.matmul(left, b.transpose(read, 1, 2)), result);
+    const ValueId window_columns =
+        b.reshape(read_windows(b, x, w, kernel, Dims(n, 0), windows), {w.groups, columns, positions});
+    return b.reshape(b.matmul(left, b.transpose(window_columns, 1, 2)), result);
   }
   do {
-    const ValueId read = b.reshape(read_windows(b, x, w, {}, at, windows), {w.groups, inputs, positions});
-    parts.push_back(b.unsqueeze(b.matmul(left, b.transpose(read, 1, 2)), -1));
-  } while (next(at, kernel));
-  return b.reshape(b.concat(std::move(parts), -1), result);
+    const ValueId window_columns = b.reshape(read_windows(b, x, w, {}, index, windows), {w.groups, inputs, positions});
+    element_gradients.push_back(b.unsqueeze(b.matmul(left, b.transpose(window_columns, 1, 2)), -1));
+  } while (advance_index(index, kernel));
+  return b.reshape(b.concat(std::move(element_gradients), -1), result);
 }
 
 }  // namespace tern

@@ -24,8 +24,8 @@ ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, 
 /// Gradient of a transposed convolution's image: a convolution of `g` with its weight [c, o / groups, kernel...].
 ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes);
 
-/// Gradient of a weight [narrow's channels, wide's channels / groups, kernel...]: the kernel slides over image `wide`;
-/// `narrow` has a number for each window.
-ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& kernel, const Windows& w);
+/// Gradient of a weight [channels of window_values, channels of image / groups, kernel...]: the kernel slides over
+/// `image`; `window_values` has a number for each window.
+ValueId weight_gradient(Builder& b, ValueId image, ValueId window_values, const Dims& kernel, const Windows& w);
 
 }  // namespace tern

@@ -8,12 +8,12 @@ Slope Slope::value(Ref ref) {
   return s;
 }
 
-Slope Slope::choice(Ref condition, const Slope& yes, const Slope& no) {
-  if (yes.is_zero() && no.is_zero()) return zero();
-  if (yes.is_one() && no.is_one()) return one();
+Slope Slope::choice(Ref condition, const Slope& if_true, const Slope& if_false) {
+  if (if_true.is_zero() && if_false.is_zero()) return zero();
+  if (if_true.is_one() && if_false.is_one()) return one();
   Slope s(Kind::choice);
   s.ref_ = condition;
-  s.branches_ = std::make_shared<const std::pair<Slope, Slope>>(yes, no);
+  s.branches_ = std::make_shared<const std::pair<Slope, Slope>>(if_true, if_false);
   return s;
 }
 
@@ -44,7 +44,7 @@ Slope Slope::component(Instructions& code, Scalar op) const {
 DType Slope::type(const Instructions& code, DType otherwise) const {
   if (kind_ == Kind::value) return code.dtype(ref_);
   if (kind_ != Kind::choice) return otherwise;
-  return wider(branches_->first.type(code, otherwise), branches_->second.type(code, otherwise));
+  return wider_dtype(branches_->first.type(code, otherwise), branches_->second.type(code, otherwise));
 }
 
 Slope Slope::plus(Instructions& code, const Slope& other) const {
@@ -54,7 +54,7 @@ Slope Slope::plus(Instructions& code, const Slope& other) const {
     return choice(ref_, branches_->first.plus(code, other.branches_->first),
                   branches_->second.plus(code, other.branches_->second));
   }
-  const DType t = wider(type(code, DType::f32), other.type(code, DType::f32));
+  const DType t = wider_dtype(type(code, DType::f32), other.type(code, DType::f32));
   return value(code.add(materialize(code, t), other.materialize(code, t)));
 }
 
@@ -65,8 +65,8 @@ Slope::Ref Slope::materialize(Instructions& code, DType type) const {
     case Kind::value: return code.convert(ref_, type);
     case Kind::choice: break;
   }
-  const Ref yes = branches_->first.materialize(code, type), no = branches_->second.materialize(code, type);
-  return code.emit(Scalar::where, type, ref_, yes, no);
+  const Ref if_true = branches_->first.materialize(code, type), if_false = branches_->second.materialize(code, type);
+  return code.emit(Scalar::where, type, ref_, if_true, if_false);
 }
 
 }  // namespace tern

@@ -18,7 +18,7 @@ class Slope {
   static Slope zero() { return Slope(Kind::zero); }
   static Slope one() { return Slope(Kind::one); }
   static Slope value(Ref ref);
-  static Slope choice(Ref condition, const Slope& yes, const Slope& no);
+  static Slope choice(Ref condition, const Slope& if_true, const Slope& if_false);
 
   bool is_zero() const { return kind_ == Kind::zero; }
   bool is_one() const { return kind_ == Kind::one; }

@@ -28,7 +28,7 @@ ValueId pseudoinverse(Builder& b, ValueId a, double epsilon) {
 
 void differentiate_triangular_solve(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId a = c.in(0), x = c.out(0), g = c.grad(0);
+  const ValueId a = c.operand(0), x = c.result(0), g = c.grad(0);
   const DType t = b.dtype(a);
   const auto op = static_cast<TransposeKind>(c.node.integer(AttrKey::transpose));
   Triangle form{c.flag(AttrKey::upper), c.flag(AttrKey::left), c.flag(AttrKey::unit), TransposeKind::none};
@@ -54,15 +54,16 @@ void differentiate_triangular_solve(GradientCall& c) {
 void differentiate_ldl_solve(GradientCall& c) {
   Builder& b = c.b;
   if (c.needs_gradient(0)) c.refuse("PyTorch has no gradient of LDL factors");
-  const bool own = c.flag(AttrKey::hermitian);
-  const ValueId g = own ? c.grad(0) : c.conj(c.grad(0));
-  const ValueId y = b.add(Op::ldl_solve, {c.in(0), c.in(1), g}, {attr(AttrKey::hermitian, Dim(own))});
-  c.add_gradient(2, own ? y : c.conj(y));
+  const bool is_hermitian = c.flag(AttrKey::hermitian);
+  const ValueId g = is_hermitian ? c.grad(0) : c.conj(c.grad(0));
+  const ValueId y =
+      b.add(Op::ldl_solve, {c.operand(0), c.operand(1), g}, {attr(AttrKey::hermitian, Dim(is_hermitian))});
+  c.add_gradient(2, is_hermitian ? y : c.conj(y));
 }
 
 void differentiate_lstsq(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId a = c.in(0), rhs = c.in(1);
+  const ValueId a = c.operand(0), rhs = c.operand(1);
   const DType t = b.dtype(a);
   if (c.grad(0) != kNoValue) {
     const ValueId p = pseudoinverse(b, a, c.node.number(AttrKey::epsilon));
@@ -70,10 +71,10 @@ void differentiate_lstsq(GradientCall& c) {
     if (c.needs_gradient(1)) c.add_gradient(1, times(b, hermitian(b, p), c.grad(0)));
   }
   if (c.grad(1) != kNoValue && !b.shape(c.grad(1)).empty() && !b.shape(c.grad(1))[0].is(0)) {
-    const ValueId residual = b.expr("y - b", {{"y", times(b, a, c.out(0))}, {"b", rhs}}, t);
-    const ValueId each = b.expr("2 * r * g", {{"r", residual}, {"g", b.unsqueeze(c.grad(1), -2)}}, t);
-    if (c.needs_gradient(0)) c.add_gradient(0, times(b, each, hermitian(b, c.out(0))));
-    if (c.needs_gradient(1)) c.add_gradient(1, b.expr("-e", {{"e", each}}, t));
+    const ValueId residual = b.expr("y - b", {{"y", times(b, a, c.result(0))}, {"b", rhs}}, t);
+    const ValueId residual_gradient = b.expr("2 * r * g", {{"r", residual}, {"g", b.unsqueeze(c.grad(1), -2)}}, t);
+    if (c.needs_gradient(0)) c.add_gradient(0, times(b, residual_gradient, hermitian(b, c.result(0))));
+    if (c.needs_gradient(1)) c.add_gradient(1, b.expr("-e", {{"e", residual_gradient}}, t));
   }
 }
 

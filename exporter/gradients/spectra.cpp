@@ -8,12 +8,12 @@ namespace {
 
 /// x / (v_j - v_i) off the diagonal, 0 on the diagonal.
 ValueId divided(Builder& b, ValueId x, ValueId differences_of_v) {
-  const ValueId ones = identity(b, b.size(x, -1), DType::boolean);
-  return b.expr("o ? 0 : x / e", {{"o", ones}, {"x", x}, {"e", differences_of_v}}, b.dtype(x));
+  const ValueId diagonal_mask = identity(b, b.size(x, -1), DType::boolean);
+  return b.expr("o ? 0 : x / e", {{"o", diagonal_mask}, {"x", x}, {"e", differences_of_v}}, b.dtype(x));
 }
 ValueId add_on_diagonal(Builder& b, ValueId x, ValueId v) {
-  const ValueId ones = identity(b, b.size(x, -1), DType::boolean);
-  return b.expr("o ? v : x", {{"o", ones}, {"v", b.unsqueeze(v, -2)}, {"x", x}}, b.dtype(x));
+  const ValueId diagonal_mask = identity(b, b.size(x, -1), DType::boolean);
+  return b.expr("o ? v : x", {{"o", diagonal_mask}, {"v", b.unsqueeze(v, -2)}, {"x", x}}, b.dtype(x));
 }
 ValueId skew(Builder& b, ValueId x) {
   return b.expr("x - y", {{"x", x}, {"y", hermitian(b, x)}}, b.dtype(x));
@@ -28,12 +28,12 @@ ValueId solved(Builder& b, ValueId a, ValueId rhs) {
 /// V (diag(g_values) + (skew part of V^H g_V) / (w_j - w_i)) V^H
 void differentiate_eigh(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId values = c.out(0), v = c.out(1);
+  const ValueId values = c.result(0), v = c.result(1);
   const DType t = b.dtype(v);
   const ValueId vh = hermitian(b, v);
   if (c.grad(1) == kNoValue) return c.add_gradient(0, times(b, scale_columns(b, v, c.grad(0)), vh));
-  const ValueId half = b.expr("s * 0.5", {{"s", skew(b, times(b, vh, c.grad(1)))}}, t);
-  ValueId inner = divided(b, half, differences(b, values));
+  const ValueId half_skew = b.expr("s * 0.5", {{"s", skew(b, times(b, vh, c.grad(1)))}}, t);
+  ValueId inner = divided(b, half_skew, differences(b, values));
   if (c.grad(0) != kNoValue) inner = add_on_diagonal(b, inner, c.grad(0));
   c.add_gradient(0, times(b, times(b, v, inner), vh));
 }
@@ -41,7 +41,7 @@ void differentiate_eigh(GradientCall& c) {
 /// V^-H (diag(g_values) + (V^H g_V - V^H V diag(re(V^H g_V))) / conj(w_j - w_i)) V^H: columns of V have length 1.
 void differentiate_eig(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId values = c.out(0), v = c.out(1);
+  const ValueId values = c.result(0), v = c.result(1);
   const DType t = b.dtype(v);
   const ValueId vh = hermitian(b, v);
   ValueId inner = kNoValue;
@@ -61,10 +61,10 @@ void differentiate_eig(GradientCall& c) {
 /// and g_V outside the spaces of U and V. Vectors of null spaces (`full`) get nothing, as in PyTorch.
 void differentiate_svd(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId a = c.in(0), s = c.out(1);
+  const ValueId a = c.operand(0), s = c.result(1);
   const DType t = b.dtype(a), real = b.dtype(s);
   const Dim m = b.size(a, -2), n = b.size(a, -1), k = b.size(s, -1);
-  ValueId u = b.slice(c.out(0), -1, 0, k), vh = b.slice(c.out(2), -2, 0, k);
+  ValueId u = b.slice(c.result(0), -1, 0, k), vh = b.slice(c.result(2), -2, 0, k);
   const ValueId gs = c.grad(1);
   if (c.grad(0) == kNoValue && c.grad(2) == kNoValue) return c.add_gradient(0, times(b, scale_columns(b, u, gs), vh));
   const ValueId gu = c.grad(0) == kNoValue ? kNoValue : b.slice(c.grad(0), -1, 0, k);
@@ -75,8 +75,8 @@ void differentiate_svd(GradientCall& c) {
     const ValueId ug = times(b, hermitian(b, u), gu);
     inner = scale_columns(b, divided(b, skew(b, ug), e), s);
     if (is_complex(t) && gvh != kNoValue) {
-      const ValueId turn = b.expr("d / s", {{"d", imaginary_diagonal(b, ug)}, {"s", b.unsqueeze(s, -2)}}, t);
-      inner = plus(b, inner, turn);
+      const ValueId phase_part = b.expr("d / s", {{"d", imaginary_diagonal(b, ug)}, {"s", b.unsqueeze(s, -2)}}, t);
+      inner = add_optional(b, inner, phase_part);
     }
     if (!b.pool().proved_equal(m, k)) {
       const ValueId remaining =
@@ -86,21 +86,21 @@ void differentiate_svd(GradientCall& c) {
   }
   if (gvh != kNoValue) {
     const ValueId gv = hermitian(b, gvh), vg = times(b, vh, gv);
-    inner = plus(b, inner, scale_rows(b, divided(b, skew(b, vg), e), s));
+    inner = add_optional(b, inner, scale_rows(b, divided(b, skew(b, vg), e), s));
     if (!b.pool().proved_equal(n, k)) {
       const ValueId remaining =
           b.expr("(g - p) / s", {{"g", gvh}, {"p", times(b, hermitian(b, vg), vh)}, {"s", b.unsqueeze(s, -1)}}, t);
-      outside = plus(b, outside, times(b, u, remaining));
+      outside = add_optional(b, outside, times(b, u, remaining));
     }
   }
-  if (gs != kNoValue) inner = plus(b, inner, add_on_diagonal(b, b.full(b.shape(inner), 0, t), gs));
-  c.add_gradient(0, plus(b, times(b, times(b, u, inner), vh), outside));
+  if (gs != kNoValue) inner = add_optional(b, inner, add_on_diagonal(b, b.full(b.shape(inner), 0, t), gs));
+  c.add_gradient(0, add_optional(b, times(b, times(b, u, inner), vh), outside));
 }
 
 /// The block of exp([A^H G; 0 A^H]) above the diagonal.
 void differentiate_matrix_exp(GradientCall& c) {
   Builder& b = c.b;
-  const ValueId ah = hermitian(b, c.in(0)), g = c.grad(0);
+  const ValueId ah = hermitian(b, c.operand(0)), g = c.grad(0);
   const Dim n = b.size(ah, -1);
   const ValueId zeros = b.full(b.shape(ah), 0, b.dtype(ah));
   const ValueId blocks = b.concat({b.concat({ah, g}, -1), b.concat({zeros, ah}, -1)}, -2);

@@ -34,22 +34,22 @@ void Aliases::count_replay() {
   }
 }
 
-ValueId Aliases::read(RefId ref) {
-  const std::uint32_t now = bases_[entry(ref).base].version;
+ValueId Aliases::current_value(RefId ref) {
+  const std::uint32_t base_version = bases_[entry(ref).base].version;
   std::vector<RefId> stale;  // ordered from the view to its base
-  for (RefId r = ref; entry(r).version != now && entry(r).parent >= 0; r = entry(r).parent) stale.push_back(r);
+  for (RefId r = ref; entry(r).version != base_version && entry(r).parent >= 0; r = entry(r).parent) stale.push_back(r);
   while (!stale.empty()) {
     count_replay();
     const RefId r = stale.back();
     stale.pop_back();
     const ValueId value = entry(r).step.forward(entry(entry(r).parent).value);
     entry(r).value = value;
-    entry(r).version = now;
+    entry(r).version = base_version;
   }
   return entry(ref).value;
 }
 
-std::vector<std::string> Aliases::path(RefId ref) const {
+std::vector<std::string> Aliases::view_operators(RefId ref) const {
   std::vector<std::string> ops;
   for (; entry(ref).parent >= 0; ref = entry(ref).parent) ops.push_back(entry(ref).step.op);
   return {ops.rbegin(), ops.rend()};
@@ -78,7 +78,7 @@ void Aliases::write(RefId ref, ValueId value) {
                                        " is written in place, but its base tensor cannot be updated; call "
                                        "run_decompositions() on the exported program before saving it");
     }
-    value = entry(r).step.inverse(read(parent), value);
+    value = entry(r).step.inverse(current_value(parent), value);
     r = parent;
   }
   ++base.version;

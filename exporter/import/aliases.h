@@ -29,15 +29,15 @@ class Aliases {
   /// Number of Refs; later Refs get numbers from here on.
   std::size_t count() const { return refs_.size(); }
   /// The current content.
-  ValueId read(RefId ref);
+  ValueId current_value(RefId ref);
   /// Makes `value`, of the same type, the content of `ref` and of all Refs with the same memory.
   void write(RefId ref, ValueId value);
   /// True after a write to this Ref's memory.
-  bool changed(RefId ref) const { return bases_[entry(ref).base].version != 0; }
+  bool is_written(RefId ref) const { return bases_[entry(ref).base].version != 0; }
   RefId base(RefId ref) const { return bases_[entry(ref).base].ref; }
   bool is_view(RefId ref) const { return entry(ref).parent >= 0; }
   /// Operators from the base to a view, in order.
-  std::vector<std::string> path(RefId ref) const;
+  std::vector<std::string> view_operators(RefId ref) const;
   /// Value of `ref` for a base with value `base`.
   ValueId replay(RefId ref, ValueId base);
 

@@ -36,7 +36,8 @@ Call Arguments::bind(const pt2::Node& node, const pt2::Schema* schema) {
   call.torch_version = shared_.model.torch_version;
   call.builder = &builder_;
   if (schema == nullptr) {
-    for (const pt2::NamedArgument& in : node.inputs) call.args.emplace_back(in.name, operand(in.arg));
+    for (const pt2::NamedArgument& node_input : node.inputs)
+      call.args.emplace_back(node_input.name, operand(node_input.arg));
   } else {
     std::size_t positional = 0;
     for (const pt2::SchemaArgument& a : schema->arguments) {
@@ -52,9 +53,9 @@ Call Arguments::bind(const pt2::Node& node, const pt2::Schema* schema) {
       call.args.emplace_back(a.name,
                              argument != nullptr ? operand(*argument, a.type) : operand(a.default_value, a.type));
     }
-    for (const pt2::NamedArgument& in : node.inputs) {
-      if (!in.name.empty() && schema->find(in.name) == nullptr) {
-        fail(ErrorCode::bad_file, fmt::format("'{}' is not an argument of {}", in.name, schema->text));
+    for (const pt2::NamedArgument& node_input : node.inputs) {
+      if (!node_input.name.empty() && schema->find(node_input.name) == nullptr) {
+        fail(ErrorCode::bad_file, fmt::format("'{}' is not an argument of {}", node_input.name, schema->text));
       }
     }
   }

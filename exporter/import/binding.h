@@ -68,6 +68,6 @@ struct Binding {
   bool is_dim() const { return kind == Kind::integer || kind == Kind::boolean; }
 };
 
-using Names = std::map<std::string, Binding, std::less<>>;
+using Bindings = std::map<std::string, Binding, std::less<>>;
 
 }  // namespace tern::importing

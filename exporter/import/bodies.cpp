@@ -28,7 +28,7 @@ Body Bodies::create(const std::string& name, const pt2::Graph& graph, const std:
   inner.vmaps = scope_.vmaps;
   inner.enter(graph);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const pt2::Argument& in = graph.inputs[i];
+    const pt2::Argument& graph_input = graph.inputs[i];
     Binding b = operands[i];
     if (b.kind == BindingKind::tensor || (b.kind == BindingKind::real && b.value != kNoValue)) {
       TensorType type = builder_.type(scope_.value_of(b));
@@ -36,20 +36,20 @@ Body Bodies::create(const std::string& name, const pt2::Graph& graph, const std:
         if (type.shape.empty()) fail(ErrorCode::bad_file, "a loop iterates over a tensor without dimensions");
         type.shape.erase(type.shape.begin());
       }
-      const ValueId v = inner.builder().add_value(std::move(type), in.name);
-      inner.builder().function().inputs.push_back({FunctionInput::Kind::user, v, 0, in.name, {}});
+      const ValueId v = inner.builder().add_value(std::move(type), graph_input.name);
+      inner.builder().function().inputs.push_back({FunctionInput::Kind::user, v, 0, graph_input.name, {}});
       if (b.kind == BindingKind::real) {
         b = Binding::real_value(v);
-      } else if (in.kind == ArgumentKind::sym_int || in.kind == ArgumentKind::sym_bool ||
-                 in.kind == ArgumentKind::sym_float) {
-        pt2::Node read;
-        read.outputs = {in};
-        b = body.walker->scalars().from_tensor(read, v);
+      } else if (graph_input.kind == ArgumentKind::sym_int || graph_input.kind == ArgumentKind::sym_bool ||
+                 graph_input.kind == ArgumentKind::sym_float) {
+        pt2::Node item_node;
+        item_node.outputs = {graph_input};
+        b = body.walker->scalars().from_tensor(item_node, v);
       } else {
         b = Binding::tensor(inner.aliases().add_base(v));
       }
     }
-    if (!in.name.empty()) inner.bind(in.name, b);
+    if (!graph_input.name.empty()) inner.bind(graph_input.name, b);
     body.inputs.push_back(std::move(b));
   }
   body.walker->run(graph);
@@ -61,23 +61,23 @@ Body Bodies::create(const std::string& name, const pt2::Graph& graph, const std:
         {FunctionOutput::Kind::tensor, v, fmt::format("out{}", body.outputs++)});
   }
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
-    if (body.inputs[i].kind == BindingKind::tensor && inner.aliases().changed(body.inputs[i].ref))
+    if (body.inputs[i].kind == BindingKind::tensor && inner.aliases().is_written(body.inputs[i].ref))
       body.written.push_back(i);
   }
   return body;
 }
 
-std::vector<std::size_t> add_written(const std::vector<Body*>& bodies) {
-  std::set<std::size_t> all;
-  for (const Body* b : bodies) all.insert(b->written.begin(), b->written.end());
+std::vector<std::size_t> add_written_results(const std::vector<Body*>& bodies) {
+  std::set<std::size_t> written_operands;
+  for (const Body* b : bodies) written_operands.insert(b->written.begin(), b->written.end());
   for (Body* b : bodies) {
-    for (std::size_t i : all) {
+    for (std::size_t i : written_operands) {
       Scope& inner = b->walker->scope();
       const ValueId v = inner.value_of(b->inputs[i]);
       inner.builder().function().outputs.push_back({FunctionOutput::Kind::tensor, v, fmt::format("new{}", i)});
     }
   }
-  return {all.begin(), all.end()};
+  return {written_operands.begin(), written_operands.end()};
 }
 
 }  // namespace tern::importing

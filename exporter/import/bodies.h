@@ -27,6 +27,6 @@ class Bodies : ScopeUser {
 };
 
 /// Adds the new values of operands written by any body to the results of all bodies.
-std::vector<std::size_t> add_written(const std::vector<Body*>& bodies);
+std::vector<std::size_t> add_written_results(const std::vector<Body*>& bodies);
 
 }  // namespace tern::importing

@@ -51,15 +51,15 @@ void Calls::run(const pt2::Node& node, const pt2::Schema* schema, const Call& ca
   if (schema != nullptr && !schema->arguments.empty()) {
     bool alias = aliases_silently(base_of(schema->name));
     if (schema->find("train") != nullptr && call.flag_or("train", false)) alias = false;
-    std::string_view from = schema->arguments[0].name;
+    std::string_view viewed_argument = schema->arguments[0].name;
     for (const pt2::SchemaArgument& r : schema->returns) {
       if (!r.is_alias()) continue;
       alias = true;
       for (const pt2::SchemaArgument& a : schema->arguments) {
-        if (a.is_alias()) from = a.name;
+        if (a.is_alias()) viewed_argument = a.name;
       }
     }
-    if (alias) view_of = node.find_input(from);
+    if (alias) view_of = node.find_input(viewed_argument);
   }
   results_.bind(node, results, first_node, view_of, call);
 }

@@ -37,9 +37,9 @@ void unbacked_symbols(const pt2::Graph& graph, const std::string& name, std::set
 /// True if a result has a size determined inside the subgraph.
 bool gives_new_sizes(const pt2::Graph& graph) {
   std::set<std::string> bound_names, operand_names;
-  for (const pt2::Argument& in : graph.inputs) unbacked_symbols(graph, in.name, &bound_names);
-  for (const pt2::Argument& out : graph.outputs) {
-    for (const std::string& name : output_names_of(out)) unbacked_symbols(graph, name, &operand_names);
+  for (const pt2::Argument& graph_input : graph.inputs) unbacked_symbols(graph, graph_input.name, &bound_names);
+  for (const pt2::Argument& graph_output : graph.outputs) {
+    for (const std::string& name : output_names_of(graph_output)) unbacked_symbols(graph, name, &operand_names);
   }
   return !std::includes(bound_names.begin(), bound_names.end(), operand_names.begin(), operand_names.end());
 }
@@ -72,9 +72,9 @@ void ControlFlow::bind_control(const pt2::Node& node, std::span<const ValueId> r
       if (index >= results.size()) fail(ErrorCode::bad_file, fmt::format("the subgraph has no output for '{}'", name));
       if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool ||
           output.kind == ArgumentKind::sym_float) {
-        pt2::Node one;
-        one.outputs = {output};
-        scope_.bind(name, scalars_.from_tensor(one, results[index]));
+        pt2::Node element_node;
+        element_node.outputs = {output};
+        scope_.bind(name, scalars_.from_tensor(element_node, results[index]));
       } else {
         results_.check(node, name, results[index]);
         scope_.bind(name, Binding::tensor(aliases_.add_base(results[index])));
@@ -98,7 +98,7 @@ void ControlFlow::cond(const pt2::Node& node) {
   }
   const std::vector<Binding> operands = scope_.flattened(std::span(node.inputs).subspan(3));
   Body t = bodies_.create("true", on_true, operands), f = bodies_.create("false", on_false, operands);
-  const std::vector<std::size_t> written = add_written({&t, &f});
+  const std::vector<std::size_t> written = add_written_results({&t, &f});
   Node n;
   n.op = Op::cond;
   n.inputs = {predicate};
@@ -120,7 +120,7 @@ void ControlFlow::cond(const pt2::Node& node) {
 void ControlFlow::invoke_subgraph(const pt2::Node& node) {
   const pt2::Graph& graph = graph_of(node, 0);
   // A call cannot return a size to its caller; inlined nodes can.
-  if (gives_new_sizes(graph)) return inlined(node, 0, 2);
+  if (gives_new_sizes(graph)) return inline_graph(node, 0, 2);
   const std::vector<Binding> operands =
       scope_.flattened(std::span(node.inputs).subspan(std::min<std::size_t>(2, node.inputs.size())));
   // The file repeats the subgraph at each call. Equal calls share a function: same identifier, same types and sizes of
@@ -136,7 +136,7 @@ void ControlFlow::invoke_subgraph(const pt2::Node& node) {
   auto found = shared_.subgraphs.find(key);
   if (found == shared_.subgraphs.end()) {
     Body body = bodies_.create(name, graph, operands);
-    const std::vector<std::size_t> written = add_written({&body});
+    const std::vector<std::size_t> written = add_written_results({&body});
     found = shared_.subgraphs.emplace(key, Shared::Subgraph{body.function, written}).first;
   }
   Node n;
@@ -150,13 +150,13 @@ void ControlFlow::invoke_subgraph(const pt2::Node& node) {
 }
 
 /// Inlines a body run once: its nodes become nodes of this function.
-void ControlFlow::inlined(const pt2::Node& node, std::size_t graph_at, std::size_t operands_at) {
-  const pt2::Graph& graph = graph_of(node, graph_at);
+void ControlFlow::inline_graph(const pt2::Node& node, std::size_t graph_position, std::size_t operands_position) {
+  const pt2::Graph& graph = graph_of(node, graph_position);
   const std::vector<Binding> operands =
-      scope_.flattened(std::span(node.inputs).subspan(std::min(operands_at, node.inputs.size())));
+      scope_.flattened(std::span(node.inputs).subspan(std::min(operands_position, node.inputs.size())));
   if (graph.inputs.size() != operands.size())
     fail(ErrorCode::bad_file, "the subgraph's inputs do not match the call's operands");
-  Names outer;
+  Bindings outer;
   outer.swap(scope_.names());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!graph.inputs[i].name.empty()) scope_.bind(graph.inputs[i].name, operands[i]);
@@ -177,15 +177,15 @@ void ControlFlow::inlined(const pt2::Node& node, std::size_t graph_at, std::size
 /// Inlines a region under no_grad: its results are detached, except for outer tensors written by the region.
 void ControlFlow::inline_no_grad(const pt2::Node& node) {
   const std::size_t outside = aliases_.count();
-  inlined(node, 1, 2);
+  inline_graph(node, 1, 2);
   for (const pt2::Argument& output : node.outputs) {
     for (const std::string& name : output_names_of(output)) {
       const Binding* bound = name.empty() ? nullptr : scope_.find(name);
       if (bound == nullptr || bound->kind != BindingKind::tensor) continue;
       const RefId ref = bound->ref;
       if (static_cast<std::size_t>(ref) < outside) continue;
-      scope_.bind(name,
-                  Binding::tensor(aliases_.add_view(ref, detached(builder_, aliases_.read(ref)), detaching(builder_))));
+      scope_.bind(name, Binding::tensor(aliases_.add_view(ref, detached(builder_, aliases_.current_value(ref)),
+                                                          detached_view_step(builder_))));
     }
   }
 }
@@ -201,7 +201,7 @@ void ControlFlow::call(const pt2::Node& node, std::string_view name) {
   if (name == "scan") return scan(node);
   if (name == "map_impl" || name == "map") return map(node);
   if (name == "invoke_subgraph") return invoke_subgraph(node);
-  if (name == "wrap" || name == "strict_mode" || name == "tag_activation_checkpoint") return inlined(node, 0, 1);
+  if (name == "wrap" || name == "strict_mode" || name == "tag_activation_checkpoint") return inline_graph(node, 0, 1);
   if (name == "wrap_with_set_grad_enabled") {
     const Binding enabled = scope_.binding_of(node.inputs.at(0).arg);
     const bool outer = scope_.no_grad;
@@ -209,7 +209,7 @@ void ControlFlow::call(const pt2::Node& node, std::string_view name) {
     if (scope_.no_grad) {
       inline_no_grad(node);
     } else {
-      inlined(node, 1, 2);
+      inline_graph(node, 1, 2);
     }
     scope_.no_grad = outer;
     return;
@@ -220,7 +220,7 @@ void ControlFlow::call(const pt2::Node& node, std::string_view name) {
     scope_.autocast = !enabled                                               ? DType::invalid
                       : node.inputs[1].arg.kind == ArgumentKind::scalar_type ? node.inputs[1].arg.dtype()
                                                                              : DType::bf16;
-    inlined(node, 4, 5);
+    inline_graph(node, 4, 5);
     scope_.autocast = outer;
     return;
   }

@@ -20,7 +20,7 @@ class ControlFlow : ScopeUser {
   void scan(const pt2::Node& node);
   void map(const pt2::Node& node);
   void invoke_subgraph(const pt2::Node& node);
-  void inlined(const pt2::Node& node, std::size_t graph_at, std::size_t operands_at);
+  void inline_graph(const pt2::Node& node, std::size_t graph_position, std::size_t operands_position);
   void inline_no_grad(const pt2::Node& node);
 
   const pt2::Graph& graph_of(const pt2::Node& node, std::size_t input) const;

@@ -22,7 +22,7 @@ void Calls::custom_call(const pt2::Node& node, const Call& call) {
   };
   for (const auto& [name, o] : call.args) {
     using Kind = CustomArgument::Kind;
-    const std::size_t before = n.inputs.size() + integers.size() + numbers.size();
+    const std::size_t argument_count = n.inputs.size() + integers.size() + numbers.size();
     CustomArgument a{std::string(name), Kind::none, 0, {}};
     switch (o.kind) {
       case CallArgument::Kind::none: break;
@@ -58,7 +58,7 @@ void Calls::custom_call(const pt2::Node& node, const Call& call) {
       default: call.unsupported(fmt::format("argument '{}' of a custom operator has an unsupported kind", name));
     }
     a.count = static_cast<std::int32_t>(
-        a.kind == Kind::text ? a.text.size() : n.inputs.size() + integers.size() + numbers.size() - before);
+        a.kind == Kind::text ? a.text.size() : n.inputs.size() + integers.size() + numbers.size() - argument_count);
     arguments.push_back(std::move(a));
   }
   for (const ValueId v : n.inputs) {

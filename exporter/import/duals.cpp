@@ -13,7 +13,7 @@
 namespace tern::importing {
 namespace {
 
-enum class DualStep { make_dual, unpack, unwrap, enter, leave };
+enum class DualStep { make_dual, unpack_dual, unwrap, enter, leave_level };
 struct DualTarget {
   std::string_view name;
   DualStep step;
@@ -21,11 +21,11 @@ struct DualTarget {
 constexpr DualTarget kDualTargets[] = {
     {"torch._functorch.predispatch._make_dual", DualStep::make_dual},
     {"torch.ops.aten._make_dual.default", DualStep::make_dual},
-    {"torch._functorch.predispatch._unpack_dual", DualStep::unpack},
-    {"torch.ops.aten._unpack_dual.default", DualStep::unpack},
+    {"torch._functorch.predispatch._unpack_dual", DualStep::unpack_dual},
+    {"torch.ops.aten._unpack_dual.default", DualStep::unpack_dual},
     {"torch._functorch.predispatch._unwrap_for_grad", DualStep::unwrap},
     {"torch._functorch.predispatch._jvp_increment_nesting", DualStep::enter},
-    {"torch._functorch.predispatch._jvp_decrement_nesting", DualStep::leave},
+    {"torch._functorch.predispatch._jvp_decrement_nesting", DualStep::leave_level},
 };
 /// A forward_ad level without jvp cannot be nested.
 constexpr std::string_view kLevels[] = {"torch._functorch.predispatch._enter_dual_level",
@@ -45,7 +45,8 @@ bool makes_duals(const pt2::Graph& graph) {
   return std::ranges::any_of(graph.nodes, [&](const pt2::Node& node) {
     const DualTarget* target = find(node.target);
     return (target != nullptr && target->step == DualStep::make_dual) ||
-           std::ranges::any_of(node.inputs, [&](const pt2::NamedArgument& in) { return in_argument(in.arg); });
+           std::ranges::any_of(node.inputs,
+                               [&](const pt2::NamedArgument& argument) { return in_argument(argument.arg); });
   });
 }
 
@@ -55,10 +56,10 @@ bool Duals::call(const pt2::Node& node) {
   if (target == nullptr) return false;
   switch (target->step) {
     case DualStep::make_dual: make_dual(node); break;
-    case DualStep::unpack: unpack(node); break;
+    case DualStep::unpack_dual: unpack_dual(node); break;
     case DualStep::unwrap: bind(node, 0, tensor_at(node, 0)); break;
     case DualStep::enter: ++level_; break;
-    case DualStep::leave: leave(); break;
+    case DualStep::leave_level: leave_level(); break;
   }
   return true;
 }
@@ -81,7 +82,7 @@ void Duals::make_dual(const pt2::Node& node) {
   const ValueId x = tensor_at(node, 0);
   // Creates a separate value, passing on derivatives of the outer levels.
   const ValueId primal = written_detached(builder_, x, x);
-  duals_.push_back({primal, scope_.like(tensor_at(node, 1), x), level_});
+  duals_.push_back({primal, scope_.convert_like(tensor_at(node, 1), x), level_});
   bind(node, 0, primal);
 }
 
@@ -107,13 +108,13 @@ ValueId Duals::tangent_of(ValueId value) {
   return result == kNoValue ? zeros_like(builder_, value) : result;
 }
 
-void Duals::unpack(const pt2::Node& node) {
+void Duals::unpack_dual(const pt2::Node& node) {
   const ValueId value = tensor_at(node, 0);
   bind(node, 0, value);
   if (node.outputs.size() > 1 && !node.outputs[1].name.empty()) bind(node, 1, tangent_of(value));
 }
 
-void Duals::leave() {
+void Duals::leave_level() {
   std::erase_if(duals_, [this](const Dual& d) { return d.level == level_; });
   --level_;
 }

@@ -24,11 +24,11 @@ class Duals : ScopeUser {
 
   ValueId tensor_at(const pt2::Node& node, std::size_t input);
   void make_dual(const pt2::Node& node);
-  void unpack(const pt2::Node& node);
+  void unpack_dual(const pt2::Node& node);
   void bind(const pt2::Node& node, std::size_t output, ValueId value);
   /// The derivative of `value` in the direction of the tangents of this level.
   ValueId tangent_of(ValueId value);
-  void leave();
+  void leave_level();
 
   std::vector<Dual> duals_;
   int level_ = 0;  ///< nesting of jvp

@@ -11,8 +11,8 @@ namespace tern::importing {
 namespace {
 
 using ArgumentKind = pt2::Argument::Kind;
-using In = pt2::InputSpec::Kind;
-using Out = pt2::OutputSpec::Kind;
+using InputKind = pt2::InputSpec::Kind;
+using OutputKind = pt2::OutputSpec::Kind;
 
 /// Literal in Python's notation.
 std::string python_text(const pt2::Argument& a) {
@@ -29,8 +29,8 @@ std::string python_text(const pt2::Argument& a) {
   }
 }
 
-bool is_state(In kind) {
-  return kind == In::parameter || kind == In::buffer || kind == In::tensor_constant;
+bool is_state(InputKind kind) {
+  return kind == InputKind::parameter || kind == InputKind::buffer || kind == InputKind::tensor_constant;
 }
 
 }  // namespace
@@ -54,47 +54,47 @@ EntryImport::EntryImport(Shared& shared, ModelStates& states, const std::string&
 void EntryImport::build() {
   walker_->scope().enter(model_.graph);
   pin_layouts(model_, shared_.symbols);
-  inputs();
+  add_inputs();
   share_storages();
   walker_->run(model_.graph);
-  outputs();
-  written();
+  add_outputs();
+  mark_written_states();
 }
 
-void EntryImport::inputs() {
+void EntryImport::add_inputs() {
   std::size_t user_inputs = 0;
   for (const pt2::InputSpec& s : model_.signature.inputs)
-    user_inputs += s.kind == In::user_input || s.kind == In::constant_input;
+    user_inputs += s.kind == InputKind::user_input || s.kind == InputKind::constant_input;
   std::vector<std::string> names = input_names(model_);
   if (names.size() != user_inputs) names.clear();
-  std::vector<std::string> shown;  // names of the user's inputs
+  std::vector<std::string> user_names;  // names of the user's inputs
   for (const pt2::InputSpec& spec : model_.signature.inputs) {
-    std::string name = spec.kind == In::constant_input ? spec.target : spec.arg.name;
-    if (spec.kind == In::user_input || spec.kind == In::constant_input) {
-      if (!names.empty()) name = names[shown.size()];
-      if (name.empty()) name = fmt::format("in{}", shown.size());
-      shown.push_back(name);
+    std::string name = spec.kind == InputKind::constant_input ? spec.target : spec.arg.name;
+    if (spec.kind == InputKind::user_input || spec.kind == InputKind::constant_input) {
+      if (!names.empty()) name = names[user_names.size()];
+      if (name.empty()) name = fmt::format("in{}", user_names.size());
+      user_names.push_back(name);
     }
-    input(spec, name);
+    add_input(spec, name);
   }
-  add_guards(walker_->scope(), shown);
+  add_guards(walker_->scope(), user_names);
 }
 
-void EntryImport::input(const pt2::InputSpec& spec, const std::string& name) {
+void EntryImport::add_input(const pt2::InputSpec& spec, const std::string& name) {
   const pt2::Argument& arg = spec.arg;
   switch (spec.kind) {
-    case In::parameter:
-    case In::buffer:
-    case In::tensor_constant: return state_input(spec);
-    case In::custom_obj: {
+    case InputKind::parameter:
+    case InputKind::buffer:
+    case InputKind::tensor_constant: return state_input(spec);
+    case InputKind::custom_obj: {
       Binding b;
       b.kind = Binding::Kind::object;
       b.text = arg.text;
       return walker_->scope().bind(arg.name, b);
     }
-    case In::token: return walker_->scope().bind(arg.name, Binding{});
-    case In::constant_input: return no_input(name, python_text(arg));
-    case In::user_input: break;
+    case InputKind::token: return walker_->scope().bind(arg.name, Binding{});
+    case InputKind::constant_input: return no_input(name, python_text(arg));
+    case InputKind::user_input: break;
   }
   if (arg.kind == ArgumentKind::tensor) return tensor_input(arg, name);
   if ((arg.kind == ArgumentKind::sym_int || arg.kind == ArgumentKind::sym_bool ||
@@ -114,14 +114,14 @@ RefId EntryImport::add_state_input(std::uint32_t number) {
 }
 
 void EntryImport::state_input(const pt2::InputSpec& spec) {
-  const std::size_t input = walker_->scope().builder().function().inputs.size();
+  const std::size_t add_input = walker_->scope().builder().function().inputs.size();
   if (const pt2::PickledTensor* tensor = states_.subclass_of(spec)) {
     subclasses_.insert(spec.target);
     return walker_->scope().bind(spec.arg.name, Binding::quantized_tensor(subclass_input(spec, *tensor, spec.target)));
   }
   const RefId ref = add_state_input(states_.state_of(spec));
-  input_of_[spec.target] = input;
-  memory_.emplace_back(input, ref);
+  input_of_[spec.target] = add_input;
+  writable_inputs_.emplace_back(add_input, ref);
   walker_->scope().bind(spec.arg.name, Binding::tensor(ref));
 }
 
@@ -138,10 +138,10 @@ std::shared_ptr<QuantizedTensor> EntryImport::subclass_input(const pt2::InputSpe
       result->nested.emplace(attribute, subclass_input(spec, inner, full));
       continue;
     }
-    const std::size_t input = walker_->scope().builder().function().inputs.size();
+    const std::size_t add_input = walker_->scope().builder().function().inputs.size();
     const RefId ref = add_state_input(states_.pickled_state(spec, full, inner));
-    inner_.emplace_back(input, ref);
-    result->inner.emplace(attribute, QuantizedTensor::Inner{walker_->scope().aliases().read(ref), ref});
+    subclass_inputs_.emplace_back(add_input, ref);
+    result->inner.emplace(attribute, QuantizedTensor::InnerTensor{walker_->scope().aliases().current_value(ref), ref});
   }
   return result;
 }
@@ -154,9 +154,9 @@ void EntryImport::tensor_input(const pt2::Argument& arg, const std::string& name
   Builder& b = walker_->scope().builder();
   const ValueId v = b.add_value(shared_.symbols.type(*meta), name);
   input_of_[arg.name] = b.function().inputs.size();
-  memory_.emplace_back(b.function().inputs.size(), walker_->scope().aliases().add_base(v));
+  writable_inputs_.emplace_back(b.function().inputs.size(), walker_->scope().aliases().add_base(v));
   b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
-  walker_->scope().bind(arg.name, Binding::tensor(memory_.back().second));
+  walker_->scope().bind(arg.name, Binding::tensor(writable_inputs_.back().second));
 }
 
 /// Adds an integer input as a tensor of no dimensions; a node binds the program's symbol to the value.
@@ -177,31 +177,31 @@ void EntryImport::no_input(const std::string& name, const std::string& constant)
 /// Tied states share one memory. Other overlapping states, if one of them is written, are views of their whole storage.
 void EntryImport::share_storages() {
   Builder& b = walker_->scope().builder();
-  const std::set<std::string> written = written_inputs(model_.graph);
-  if (written.empty()) return;
-  struct Placed {
+  const std::set<std::string> mark_written_states = written_inputs(model_.graph);
+  if (mark_written_states.empty()) return;
+  struct PlacedState {
     std::uint32_t state;
-    std::size_t input;
+    std::size_t add_input;
     std::string name;
     RefId ref;
   };
-  std::map<std::uint32_t, std::vector<Placed>> by_storage;
+  std::map<std::uint32_t, std::vector<PlacedState>> by_storage;
   for (std::size_t i = 0, m = 0; i < model_.signature.inputs.size(); ++i) {
     const pt2::InputSpec& spec = model_.signature.inputs[i];
     if (subclasses_.contains(spec.target)) continue;
     if (!is_state(spec.kind)) {
-      m += spec.kind == In::user_input && spec.arg.kind == ArgumentKind::tensor;
+      m += spec.kind == InputKind::user_input && spec.arg.kind == ArgumentKind::tensor;
       continue;
     }
-    const auto [input, ref] = memory_[m++];
-    const std::uint32_t state = b.function().inputs[input].state;
-    by_storage[shared_.program.states[state].storage].push_back({state, input, spec.arg.name, ref});
+    const auto [add_input, ref] = writable_inputs_[m++];
+    const std::uint32_t state = b.function().inputs[add_input].state;
+    by_storage[shared_.program.states[state].storage].push_back({state, add_input, spec.arg.name, ref});
   }
   for (auto& [storage, placed] : by_storage) {
     bool any_written = false, overlapping = false, one_type = true;
-    for (const Placed& p : placed) any_written = any_written || written.contains(p.name);
+    for (const PlacedState& p : placed) any_written = any_written || mark_written_states.contains(p.name);
     if (!any_written || placed.size() < 2) continue;
-    const auto same_memory = [this, first = placed[0].state](const Placed& p) {
+    const auto same_memory = [this, first = placed[0].state](const PlacedState& p) {
       const State &x = shared_.program.states[p.state], &y = shared_.program.states[first];
       return x.type == y.type && x.offset == y.offset && x.strides == y.strides;
     };
@@ -219,9 +219,9 @@ void EntryImport::share_storages() {
       const State state = shared_.program.states[storage_state];
       const ValueId v = b.add_value(state.type, state.name);
       const RefId base = walker_->scope().aliases().add_base(v);
-      memory_.emplace_back(b.function().inputs.size(), base);
+      writable_inputs_.emplace_back(b.function().inputs.size(), base);
       b.function().inputs.push_back({FunctionInput::Kind::state, v, storage_state, state.name, {}});
-      for (const Placed& p : placed) {
+      for (const PlacedState& p : placed) {
         const State s = shared_.program.states[p.state];
         const std::size_t first = b.function().nodes.size();
         const Dims strides(s.strides.begin(), s.strides.end());
@@ -232,7 +232,7 @@ void EntryImport::share_storages() {
       continue;
     }
     std::map<std::vector<std::int64_t>, RefId> first;  // states of the same memory share a Ref
-    for (const Placed& p : placed) {
+    for (const PlacedState& p : placed) {
       const State& s = shared_.program.states[p.state];
       std::vector<std::int64_t> key = {s.offset};
       key.insert(key.end(), s.strides.begin(), s.strides.end());
@@ -243,83 +243,84 @@ void EntryImport::share_storages() {
   }
 }
 
-void EntryImport::write_back(std::size_t input, ValueId value) {
+void EntryImport::write_back(std::size_t add_input, ValueId value) {
   Function& f = walker_->scope().builder().function();
-  const FunctionInput& in = f.inputs.at(input);
-  if (value == in.value) return;
-  if (in.kind == FunctionInput::Kind::state) {
-    states_.set_mutable(in.state);
-    f.writebacks.push_back({WriteBack::Target::state, in.state, value});
+  const FunctionInput& entry_input = f.inputs.at(add_input);
+  if (value == entry_input.value) return;
+  if (entry_input.kind == FunctionInput::Kind::state) {
+    states_.set_mutable(entry_input.state);
+    f.writebacks.push_back({WriteBack::Target::state, entry_input.state, value});
   } else {
-    f.writebacks.push_back({WriteBack::Target::input, static_cast<std::uint32_t>(input), value});
+    f.writebacks.push_back({WriteBack::Target::input, static_cast<std::uint32_t>(add_input), value});
   }
 }
 
-void EntryImport::mutation(const pt2::OutputSpec& spec) {
+void EntryImport::add_mutation(const pt2::OutputSpec& spec) {
   const auto it = input_of_.find(spec.target);
   if (it == input_of_.end()) {
     fail(ErrorCode::bad_file, fmt::format("the program writes '{}', which is not one of its inputs", spec.target));
   }
   pt2::Argument arg = spec.arg;
   arg.kind = ArgumentKind::tensor;
-  const ValueId like = walker_->scope().builder().function().inputs[it->second].value;
-  write_back(it->second, walker_->scope().like(walker_->scope().tensor_of(arg), like));
+  const ValueId input_value = walker_->scope().builder().function().inputs[it->second].value;
+  write_back(it->second, walker_->scope().convert_like(walker_->scope().tensor_of(arg), input_value));
 }
 
-void EntryImport::output(const pt2::OutputSpec& spec, const std::string& name) {
+void EntryImport::add_output(const pt2::OutputSpec& spec, const std::string& name) {
   pt2::Argument arg = spec.arg;
-  if (spec.kind != Out::user_output) arg.kind = ArgumentKind::tensor;
-  FunctionOutput out;
-  out.name = name;
+  if (spec.kind != OutputKind::user_output) arg.kind = ArgumentKind::tensor;
+  FunctionOutput function_output;
+  function_output.name = name;
   const Binding b = arg.kind == ArgumentKind::string ? Binding{} : walker_->scope().binding_of(arg);
   switch (b.kind) {
-    case Binding::Kind::integer: out.kind = FunctionOutput::Kind::integer; break;
-    case Binding::Kind::boolean: out.kind = FunctionOutput::Kind::boolean; break;
-    case Binding::Kind::real: out.kind = FunctionOutput::Kind::number; break;
+    case Binding::Kind::integer: function_output.kind = FunctionOutput::Kind::integer; break;
+    case Binding::Kind::boolean: function_output.kind = FunctionOutput::Kind::boolean; break;
+    case Binding::Kind::real: function_output.kind = FunctionOutput::Kind::number; break;
     case Binding::Kind::quantized:
-    case Binding::Kind::tensor: out.kind = FunctionOutput::Kind::tensor; break;
-    default: out.kind = FunctionOutput::Kind::none;
+    case Binding::Kind::tensor: function_output.kind = FunctionOutput::Kind::tensor; break;
+    default: function_output.kind = FunctionOutput::Kind::none;
   }
-  if (out.kind != FunctionOutput::Kind::none) out.value = walker_->scope().value_of(b);
-  walker_->scope().builder().function().outputs.push_back(std::move(out));
+  if (function_output.kind != FunctionOutput::Kind::none) function_output.value = walker_->scope().value_of(b);
+  walker_->scope().builder().function().outputs.push_back(std::move(function_output));
 }
 
-void EntryImport::outputs() {
+void EntryImport::add_outputs() {
   walker_->scope().builder().set_origin(-1);
   walker_->scope().enter(model_.graph);
   std::size_t users = 0;
   for (const pt2::OutputSpec& s : model_.signature.outputs)
-    users += s.kind == Out::user_output || s.kind == Out::loss_output;
+    users += s.kind == OutputKind::user_output || s.kind == OutputKind::loss_output;
   std::vector<std::string> names = output_names(model_);
   if (names.size() != users) names.clear();
   std::size_t next = 0;
   for (const pt2::OutputSpec& spec : model_.signature.outputs) {
     switch (spec.kind) {
-      case Out::token: break;
-      case Out::buffer_mutation:
-      case Out::parameter_mutation:
-      case Out::user_input_mutation: mutation(spec); break;
-      case Out::gradient_to_parameter:
-      case Out::gradient_to_user_input: output(spec, "grad:" + spec.target); break;
-      case Out::user_output:
-      case Out::loss_output: {
+      case OutputKind::token: break;
+      case OutputKind::buffer_mutation:
+      case OutputKind::parameter_mutation:
+      case OutputKind::user_input_mutation: add_mutation(spec); break;
+      case OutputKind::gradient_to_parameter:
+      case OutputKind::gradient_to_user_input: add_output(spec, "grad:" + spec.target); break;
+      case OutputKind::user_output:
+      case OutputKind::loss_output: {
         const std::string name = names.empty() ? fmt::format("out{}", next) : names[next];
         ++next;
-        output(spec, name);
+        add_output(spec, name);
       }
     }
   }
 }
 
 /// Writes back every changed state: a traced program does not list its writes.
-void EntryImport::written() {
-  for (const auto& [input, ref] : inner_) {
-    if (!walker_->scope().aliases().changed(ref)) continue;
+void EntryImport::mark_written_states() {
+  for (const auto& [add_input, ref] : subclass_inputs_) {
+    if (!walker_->scope().aliases().is_written(ref)) continue;
     fail(ErrorCode::unsupported, fmt::format("the program writes '{}', which is part of a tensor subclass",
-                                             walker_->scope().builder().function().inputs[input].name));
+                                             walker_->scope().builder().function().inputs[add_input].name));
   }
-  for (const auto& [input, ref] : memory_) {
-    if (walker_->scope().aliases().changed(ref)) write_back(input, walker_->scope().aliases().read(ref));
+  for (const auto& [add_input, ref] : writable_inputs_) {
+    if (walker_->scope().aliases().is_written(ref))
+      write_back(add_input, walker_->scope().aliases().current_value(ref));
   }
 }
 

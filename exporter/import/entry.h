@@ -15,8 +15,8 @@ class EntryImport {
   void build();
 
  private:
-  void inputs();
-  void input(const pt2::InputSpec& spec, const std::string& user_name);
+  void add_inputs();
+  void add_input(const pt2::InputSpec& spec, const std::string& user_name);
   void state_input(const pt2::InputSpec& spec);
   std::shared_ptr<QuantizedTensor> subclass_input(const pt2::InputSpec& spec, const pt2::PickledTensor& tensor,
                                                   const std::string& name);
@@ -25,11 +25,11 @@ class EntryImport {
   void number_input(const pt2::Argument& arg, const std::string& name);
   void no_input(const std::string& name, const std::string& constant);
   void share_storages();
-  void outputs();
-  void output(const pt2::OutputSpec& spec, const std::string& name);
-  void mutation(const pt2::OutputSpec& spec);
-  void write_back(std::size_t input, ValueId value);
-  void written();
+  void add_outputs();
+  void add_output(const pt2::OutputSpec& spec, const std::string& name);
+  void add_mutation(const pt2::OutputSpec& spec);
+  void write_back(std::size_t add_input, ValueId value);
+  void mark_written_states();
 
   Shared& shared_;
   ModelStates& states_;
@@ -38,9 +38,9 @@ class EntryImport {
   std::shared_ptr<Walker> walker_;
   std::map<std::string, std::size_t>
       input_of_;  ///< position in Function::inputs, keyed by spec target or graph input name
-  std::vector<std::pair<std::size_t, RefId>> memory_;  ///< inputs a traced program may write, with their Refs
-  std::vector<std::pair<std::size_t, RefId>> inner_;   ///< inner tensors of subclasses, closed to writes
-  std::set<std::string> subclasses_;                   ///< targets of specs of tensor subclasses
+  std::vector<std::pair<std::size_t, RefId>> writable_inputs_;  ///< inputs a traced program may write, with their Refs
+  std::vector<std::pair<std::size_t, RefId>> subclass_inputs_;  ///< inner tensors of subclasses, closed to writes
+  std::set<std::string> subclasses_;                            ///< targets of specs of tensor subclasses
 };
 
 }  // namespace tern::importing

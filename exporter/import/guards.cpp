@@ -17,7 +17,7 @@ namespace tern::importing {
 namespace {
 
 using ArgumentKind = pt2::Argument::Kind;
-using In = pt2::InputSpec::Kind;
+using InputKind = pt2::InputSpec::Kind;
 
 /// Longer relations are cut in messages.
 constexpr std::size_t kMaxTextBytes = 400;
@@ -36,7 +36,7 @@ class Guards {
   Guards(Scope& scope, const std::vector<std::string>& names) : scope_(scope), names_(names) {
     const pt2::Program& model = scope.shared().model;
     for (const pt2::InputSpec& spec : model.signature.inputs) {
-      if (spec.kind == In::user_input || spec.kind == In::constant_input) inputs_.push_back(&spec);
+      if (spec.kind == InputKind::user_input || spec.kind == InputKind::constant_input) inputs_.push_back(&spec);
     }
     const auto paths = input_paths(model);
     for (std::size_t i = 0; i < inputs_.size(); ++i)
@@ -58,11 +58,11 @@ class Guards {
  private:
   /// Index of the user's input at a path.
   std::optional<std::size_t> position_of(const std::vector<std::string>& path) const {
-    const auto at = [this](const std::vector<std::string>& p) -> std::optional<std::size_t> {
+    const auto find_position = [this](const std::vector<std::string>& p) -> std::optional<std::size_t> {
       const auto found = positions_.find(p);
       return found == positions_.end() ? std::nullopt : std::optional(found->second);
     };
-    if (const auto whole = at(path)) return whole;
+    if (const auto position = find_position(path)) return position;
     if (path.size() < 2) return std::nullopt;
     // Strict export counts the leaves of all arguments.
     if (path[0] == "flat_args" && path.size() == 2) {
@@ -75,9 +75,9 @@ class Guards {
     }
     // The file names argument 0 of *args "args_0", and argument k of **kwargs "k".
     std::vector<std::string> inner(path.begin() + 1, path.end());
-    if (const auto keyword = at(inner)) return keyword;
+    if (const auto keyword = find_position(inner)) return keyword;
     inner[0] = path[0] + "_" + inner[0];
-    return at(inner);
+    return find_position(inner);
   }
 
   std::string name_of(const std::vector<std::string>& path) const {
@@ -126,27 +126,27 @@ class Guards {
     Dims sources;
     for (const pt2::GuardSource& s : guard.sources) sources.push_back(dim_of(s));
     Dim condition;
-    std::string why;
+    std::string reason;
     const auto source_at = [&](const pt2::SymNode& n) { return sources[static_cast<std::size_t>(n.value)]; };
-    if (!to_dim(scope_.pool(), guard.expr, source_at, &condition, &why, Quotients::doubles))
-      fail(ErrorCode::unsupported, fmt::format("needs {}, which size expressions do not support", why));
+    if (!to_dim(scope_.pool(), guard.expr, source_at, &condition, &reason, Quotients::doubles))
+      fail(ErrorCode::unsupported, fmt::format("needs {}, which size expressions do not support", reason));
     scope_.symbols().require_shallow();
     const Interval range = scope_.pool().bounds(condition);
     if (range.min > 0 || range.max < 0) return;
     if (!condition.is_const() && !asserted_.insert(condition.index()).second) return;
     // Sizes fixed by export are omitted.
-    Dims shown;
+    Dims source_values;
     std::string names;
-    for (std::size_t i = 0; i < sources.size() && shown.size() < kMaxShownSizes; ++i) {
+    for (std::size_t i = 0; i < sources.size() && source_values.size() < kMaxShownSizes; ++i) {
       if (sources[i].is_const()) continue;
-      names += (shown.empty() ? "" : "\n") + guard.sources[i].text;
-      shown.push_back(sources[i]);
+      names += (source_values.empty() ? "" : "\n") + guard.sources[i].text;
+      source_values.push_back(sources[i]);
     }
     std::string text = guard.text;
     if (text.size() > kMaxTextBytes) text.replace(kMaxTextBytes, std::string::npos, "...");
     scope_.builder().add_all(Op::assert_dim, {},
                              {attr(AttrKey::dim, condition), attr_text(AttrKey::text, text),
-                              attr(AttrKey::sizes, shown), attr_text(AttrKey::name, names)});
+                              attr(AttrKey::sizes, source_values), attr_text(AttrKey::name, names)});
   }
 
   Scope& scope_;
@@ -162,7 +162,7 @@ void pin_layouts(const pt2::Program& model, Symbols& symbols) {
   std::set<std::string> known_names;
   std::vector<const pt2::TensorMeta*> inputs;
   for (const pt2::InputSpec& spec : model.signature.inputs) {
-    if (spec.kind != In::user_input) continue;
+    if (spec.kind != InputKind::user_input) continue;
     if (const auto* number = model.graph.sym_int_values.find(spec.arg.name); number != nullptr && !number->is_literal())
       known_names.merge(symbols_of(pt2::parse_sympy(number->expr)));
     const pt2::TensorMeta* meta = model.graph.tensor_values.find(spec.arg.name);
@@ -187,8 +187,8 @@ void pin_layouts(const pt2::Program& model, Symbols& symbols) {
 void add_guards(Scope& scope, const std::vector<std::string>& names) {
   const std::vector<std::string>& guards = scope.shared().model.guards_code;
   if (guards.empty()) return;
-  Guards added(scope, names);
-  for (const std::string& text : guards) added.add(text);
+  Guards guard_importer(scope, names);
+  for (const std::string& text : guards) guard_importer.add(text);
 }
 
 }  // namespace tern::importing

@@ -8,16 +8,16 @@ namespace tern::importing {
 namespace {
 
 /// PyTorch's export refuses such bodies too: writes in a round may or may not reach the next round or the caller.
-void refuse_writes(const Body& body, const pt2::Graph& graph, const char* what) {
+void refuse_writes(const Body& body, const pt2::Graph& graph, const char* construct) {
   if (body.written.empty()) return;
   fail(ErrorCode::unsupported,
        fmt::format("the body of a {} writes its operand {} ('{}') in place, which PyTorch does not define; clone the "
                    "operand in the body before it is written, and return what must outlive the round",
-                   what, body.written[0], graph.inputs[body.written[0]].name));
+                   construct, body.written[0], graph.inputs[body.written[0]].name));
 }
 
-void append(std::vector<Binding>& to, const std::vector<Binding>& from) {
-  to.insert(to.end(), from.begin(), from.end());
+void append(std::vector<Binding>& target, const std::vector<Binding>& source) {
+  target.insert(target.end(), source.begin(), source.end());
 }
 
 }  // namespace

@@ -30,28 +30,28 @@ void Missing::add(const pt2::Node& node, const std::string& reason) {
       return;
     }
   }
-  ops_.push_back({target, 1, where(node), reason});
+  ops_.push_back({target, 1, position_text(node), reason});
 }
 
 void Missing::check() const {
   if (ops_.empty()) return;
-  std::size_t uses = 0;
+  std::size_t use_count = 0;
   std::string lines;
   bool unknown = false, foreign = false;
-  constexpr std::size_t kShown = 100;
+  constexpr std::size_t kMaxShown = 100;
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     const MissingOp& op = ops_[i];
-    uses += op.count;
+    use_count += op.count;
     unknown = unknown || op.reason.empty();
     foreign = foreign || is_foreign(op.target);
-    if (i >= kShown) continue;
+    if (i >= kMaxShown) continue;
     lines += fmt::format("\n  {}: {} use{}, first at {}", printable(op.target), op.count, op.count == 1 ? "" : "s",
                          printable(op.where));
     if (!op.reason.empty()) lines += "\n    " + indented(op.reason);
   }
-  if (ops_.size() > kShown) lines += fmt::format("\n  and {} more", ops_.size() - kShown);
+  if (ops_.size() > kMaxShown) lines += fmt::format("\n  and {} more", ops_.size() - kMaxShown);
   std::string message = fmt::format("{} operator{} of the program cannot be imported ({} use{}):{}", ops_.size(),
-                                    ops_.size() == 1 ? "" : "s", uses, uses == 1 ? "" : "s", lines);
+                                    ops_.size() == 1 ? "" : "s", use_count, use_count == 1 ? "" : "s", lines);
   if (unknown) {
     message +=
         "\n  Calling exported = exported.run_decompositions() before torch.export.save may replace them by simpler "
@@ -66,10 +66,10 @@ void Missing::check() const {
 }
 
 void Missing::check_guards(bool accept, std::vector<std::string>* warnings) const {
-  constexpr std::size_t kShown = 20;
+  constexpr std::size_t kMaxShown = 20;
   constexpr std::size_t kShownBytes = 300;
   std::string lines;
-  for (std::size_t i = 0; i < guards_.size() && i < kShown; ++i) {
+  for (std::size_t i = 0; i < guards_.size() && i < kMaxShown; ++i) {
     const std::string text = printable(guards_[i].text.substr(0, kShownBytes));
     if (accept) {
       warnings->push_back(fmt::format("{}: the program assumes this, but Tern does not check it: {}", text,
@@ -79,7 +79,7 @@ void Missing::check_guards(bool accept, std::vector<std::string>* warnings) cons
     }
   }
   if (accept || guards_.empty()) return;
-  if (guards_.size() > kShown) lines += fmt::format("\n  and {} more", guards_.size() - kShown);
+  if (guards_.size() > kMaxShown) lines += fmt::format("\n  and {} more", guards_.size() - kMaxShown);
   throw Error(ErrorCode::unsupported,
               fmt::format("{} relation{} that the program assumes of its inputs cannot be checked:{}\n"
                           "Export with --unchecked-guards to leave {} unchecked: other inputs then give wrong results "

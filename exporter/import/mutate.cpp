@@ -45,13 +45,13 @@ void name_as_twin(Call* call, const pt2::Schema* twin) {
 void Mutations::resize(const pt2::Node& node, const Dims& sizes) {
   // Memory keeps its elements in order; new elements are undefined in PyTorch, and zero here.
   const std::string& name = node.inputs.at(0).arg.name;
-  const ValueId old = scope_.tensor_of(node.inputs[0].arg);
-  const Dim have = builder_.numel(old), want = pool().product(sizes);
-  ValueId flat = builder_.flatten(old);
-  if (difference(pool(), want, have).min > 0) {
-    flat = builder_.pad(flat, {0}, {pool().sub(want, have)});
+  const ValueId old_value = scope_.tensor_of(node.inputs[0].arg);
+  const Dim old_numel = builder_.numel(old_value), new_numel = pool().product(sizes);
+  ValueId flat = builder_.flatten(old_value);
+  if (difference(pool(), new_numel, old_numel).min > 0) {
+    flat = builder_.pad(flat, {0}, {pool().sub(new_numel, old_numel)});
   } else {
-    flat = builder_.slice(flat, 0, 0, want);
+    flat = builder_.slice(flat, 0, 0, new_numel);
   }
   const Binding resized = Binding::tensor(aliases_.add_base(builder_.reshape(flat, sizes)));
   scope_.bind(name, resized);
@@ -62,8 +62,8 @@ void Mutations::resize(const pt2::Node& node, const Dims& sizes) {
 Binding Mutations::detach(const Binding& self) {
   if (self.kind != BindingKind::tensor) return self;
   const RefId ref = self.ref;
-  const Binding view =
-      Binding::tensor(aliases_.add_view(ref, detached(builder_, aliases_.read(ref)), detaching(builder_)));
+  const Binding view = Binding::tensor(
+      aliases_.add_view(ref, detached(builder_, aliases_.current_value(ref)), detached_view_step(builder_)));
   for (auto& [name, binding] : scope_.names()) {
     if (binding.kind == BindingKind::tensor && binding.ref == ref) binding = view;
   }
@@ -81,8 +81,8 @@ bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const 
   if (base == "aten::copy_") {
     scope_.write(self(), call.tensor(ArgumentName::from_text(schema.arguments[1].name)));
   } else if (base == "aten::zero_") {
-    const ValueId old = call.tensor("self");
-    scope_.write(self(), builder_.full({}, 0, builder_.dtype(old)));
+    const ValueId old_value = call.tensor("self");
+    scope_.write(self(), builder_.full({}, 0, builder_.dtype(old_value)));
   } else if (base == "aten::fill_") {
     const CallArgument& value = call.arg("value");
     if (value.kind == CallArgument::Kind::number || value.kind == CallArgument::Kind::complex) {
@@ -138,10 +138,10 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
     if (!a.is_mutated) continue;
     std::vector<Binding> targets;
     for (const std::string& name : tensor_names(node.find_input(a.name))) {
-      pt2::Argument one;
-      one.kind = name.empty() ? ArgumentKind::none : ArgumentKind::tensor;
-      one.name = name;
-      targets.push_back(scope_.binding_of(one));
+      pt2::Argument element;
+      element.kind = name.empty() ? ArgumentKind::none : ArgumentKind::tensor;
+      element.name = name;
+      targets.push_back(scope_.binding_of(element));
     }
     written.emplace_back(&a, std::move(targets));
   }
@@ -160,7 +160,7 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
 
   // Results follow the order of the schema's returns; written but unreturned arguments come last.
   std::size_t next = 0;
-  std::vector<bool> done(written.size());
+  std::vector<bool> is_stored(written.size());
   std::vector<std::vector<Binding>> returned;
   const auto store = [&](const Binding& target) {
     if (next >= results.size())
@@ -170,14 +170,14 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
   };
   for (std::size_t r = 0; r < schema.returns.size(); ++r) {
     std::vector<Binding> bindings;
-    bool stored = false;
+    bool found_twin_result = false;
     for (std::size_t w = 0; w < written.size(); ++w) {
       if (written[w].first->alias != schema.returns[r].alias || schema.returns[r].alias.empty()) continue;
       for (const Binding& target : written[w].second) store(target);
       bindings = written[w].second;
-      done[w] = stored = true;
+      is_stored[w] = found_twin_result = true;
     }
-    if (!stored) {
+    if (!found_twin_result) {
       const std::size_t count = r < node.outputs.size() ? output_names_of(node.outputs[r]).size() : 1;
       for (std::size_t k = 0; k < count && next < results.size(); ++k) {
         const ValueId v = results[next++];
@@ -187,7 +187,7 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
     returned.push_back(std::move(bindings));
   }
   for (std::size_t w = 0; w < written.size(); ++w) {
-    if (done[w]) continue;
+    if (is_stored[w]) continue;
     for (const Binding& target : written[w].second) store(target);
   }
   for (std::size_t r = 0; r < node.outputs.size() && r < returned.size(); ++r) {
@@ -211,9 +211,10 @@ bool Mutations::batch_norm_training(const pt2::Node& node, const Call& call) {
     results_.bind(node, {results[0]}, 0, nullptr, call);
     return true;
   }
-  const bool plain = call.target == "aten.batch_norm.default" || call.target == "aten.native_batch_norm.default" ||
-                     call.target == "aten.cudnn_batch_norm.default";
-  if (!plain || !call.flag_or("training", false) || !call.has_argument("running_mean") ||
+  const bool has_batch_statistics = call.target == "aten.batch_norm.default" ||
+                                    call.target == "aten.native_batch_norm.default" ||
+                                    call.target == "aten.cudnn_batch_norm.default";
+  if (!has_batch_statistics || !call.flag_or("training", false) || !call.has_argument("running_mean") ||
       !call.has_argument("running_var"))
     return false;
   const char* functional = "aten._native_batch_norm_legit_functional.default";

@@ -11,11 +11,11 @@ namespace tern::importing {
 class NodeError : public Error {
  public:
   /// `where` follows origins.h.
-  NodeError(ErrorCode code, std::string reason_, std::string target_, std::string where_)
-      : Error(code, fmt::format("{} ({}, {})", reason_, target_, where_)),
+  NodeError(ErrorCode code, std::string reason_, std::string target_, std::string position_text)
+      : Error(code, fmt::format("{} ({}, {})", reason_, target_, position_text)),
         reason(std::move(reason_)),
         target(std::move(target_)),
-        where(std::move(where_)) {}
+        where(std::move(position_text)) {}
 
   std::string reason, target, where;
 };

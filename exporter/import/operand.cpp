@@ -88,10 +88,10 @@ CallArgument Arguments::operand(const pt2::Argument& a) {
     case ArgumentKind::optional_tensors:
       o.kind = OK::tensors;
       for (const std::string& name : a.names) {
-        pt2::Argument one;
-        one.kind = ArgumentKind::tensor;
-        one.name = name;
-        o.values.push_back(name.empty() ? kNoValue : scope_.tensor_of(one));
+        pt2::Argument element;
+        element.kind = ArgumentKind::tensor;
+        element.name = name;
+        o.values.push_back(name.empty() ? kNoValue : scope_.tensor_of(element));
       }
       break;
     case ArgumentKind::integer:
@@ -112,11 +112,11 @@ CallArgument Arguments::operand(const pt2::Argument& a) {
     case ArgumentKind::sym_ints:
       o.kind = OK::integers;
       for (const auto& s : a.sym_ints) {
-        pt2::Argument one;
-        one.kind = ArgumentKind::sym_int;
-        one.name = s.name;
-        one.integer = s.value;
-        const Binding b = scope_.binding_of(one);
+        pt2::Argument element;
+        element.kind = ArgumentKind::sym_int;
+        element.name = s.name;
+        element.integer = s.value;
+        const Binding b = scope_.binding_of(element);
         if (!b.is_dim()) fail(ErrorCode::bad_file, fmt::format("'{}' is not an integer", s.name));
         o.integers.push_back(b.dim);
       }
@@ -124,21 +124,21 @@ CallArgument Arguments::operand(const pt2::Argument& a) {
     case ArgumentKind::sym_bools:
       o.kind = OK::booleans;
       for (const auto& s : a.sym_bools) {
-        pt2::Argument one;
-        one.kind = ArgumentKind::sym_bool;
-        one.name = s.name;
-        one.boolean = s.value;
-        o.integers.push_back(scope_.binding_of(one).dim);
+        pt2::Argument element;
+        element.kind = ArgumentKind::sym_bool;
+        element.name = s.name;
+        element.boolean = s.value;
+        o.integers.push_back(scope_.binding_of(element).dim);
       }
       break;
     case ArgumentKind::sym_floats:
       o.kind = OK::numbers;
       for (const auto& s : a.sym_floats) {
-        pt2::Argument one;
-        one.kind = ArgumentKind::sym_float;
-        one.name = s.name;
-        one.real = s.value;
-        const Binding b = scope_.binding_of(one);
+        pt2::Argument element;
+        element.kind = ArgumentKind::sym_float;
+        element.name = s.name;
+        element.real = s.value;
+        const Binding b = scope_.binding_of(element);
         if (b.kind != BindingKind::real || b.value != kNoValue) {
           fail(ErrorCode::unsupported, "a list has floating-point numbers that are known only at run time");
         }

@@ -24,11 +24,11 @@ std::string_view short_target(std::string_view target) {
   return target.starts_with(prefix) ? target.substr(prefix.size()) : target;
 }
 
-std::string where(const pt2::Node& node) {
+std::string position_text(const pt2::Node& node) {
   const pt2::SourceInfo info = pt2::source_info(node);
   std::string s(info.module_path);
-  const auto append = [&s](const std::string& part) {
-    if (!part.empty()) s += (s.empty() ? "" : ", ") + part;
+  const auto append = [&s](const std::string& text) {
+    if (!text.empty()) s += (s.empty() ? "" : ", ") + text;
   };
   append(source_of(info));
   std::string name = node.name;
@@ -42,11 +42,11 @@ std::string where(const pt2::Node& node) {
 std::int32_t Origins::origin_of(const pt2::Node& node) {
   const pt2::SourceInfo info = pt2::source_info(node);
   auto key = std::tuple(std::string(short_target(node.target)), std::string(info.module_path), source_of(info));
-  const auto found = numbers_.find(key);
-  if (found != numbers_.end()) return found->second;
+  const auto found = origin_indices_.find(key);
+  if (found != origin_indices_.end()) return found->second;
   const auto number = static_cast<std::int32_t>(program_.origins.size());
   program_.origins.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key)});
-  numbers_.emplace(std::move(key), number);
+  origin_indices_.emplace(std::move(key), number);
   return number;
 }
 

@@ -15,7 +15,7 @@ namespace tern::importing {
 std::string_view short_target(std::string_view target);
 
 /// "encoder.attn, model.py:42, node 'add_3'", for messages.
-std::string where(const pt2::Node& node);
+std::string position_text(const pt2::Node& node);
 
 class Origins {
  public:
@@ -24,7 +24,7 @@ class Origins {
 
  private:
   Program& program_;
-  std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> numbers_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> origin_indices_;
 };
 
 /// Annotations from torch.fx.traceback.annotate on the node.

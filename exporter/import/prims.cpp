@@ -93,8 +93,9 @@ std::optional<pt2::Node> aten_call_of(const pt2::Node& prim) {
   if (row == std::end(kPrimTranslations)) return std::nullopt;
   pt2::Node node = prim;
   node.target = "torch.ops.aten." + std::string(row->aten);
-  std::erase_if(node.inputs, [&](const pt2::NamedArgument& in) { return renamed(in.name, row->names).empty(); });
-  for (pt2::NamedArgument& in : node.inputs) in.name = renamed(in.name, row->names);
+  std::erase_if(node.inputs,
+                [&](const pt2::NamedArgument& argument) { return renamed(argument.name, row->names).empty(); });
+  for (pt2::NamedArgument& argument : node.inputs) argument.name = renamed(argument.name, row->names);
   return node;
 }
 

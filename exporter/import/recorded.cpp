@@ -20,19 +20,19 @@ RecordedLayout Scope::layout_of(const std::string& name) const {
   RecordedLayout l;
   const pt2::TensorMeta* meta = meta_of(name);
   if (meta == nullptr || meta->strides.size() != meta->sizes.size()) return l;
-  const auto read = [](const std::vector<pt2::SymInt>& from, std::vector<std::int64_t>* to) {
-    for (const pt2::SymInt& s : from) {
+  const auto read_literals = [](const std::vector<pt2::SymInt>& source, std::vector<std::int64_t>* target) {
+    for (const pt2::SymInt& s : source) {
       if (!s.is_literal() && !s.hint) return false;
-      to->push_back(s.is_literal() ? s.value : *s.hint);
+      target->push_back(s.is_literal() ? s.value : *s.hint);
     }
     return true;
   };
-  l.is_known = read(meta->sizes, &l.sizes) && read(meta->strides, &l.strides);
+  l.is_known = read_literals(meta->sizes, &l.sizes) && read_literals(meta->strides, &l.strides);
   return l;
 }
 
 bool Scope::recorded(const pt2::Argument& output, Dim* dim) const {
-  const auto take = [&](const auto* value) {
+  const auto take_value = [&](const auto* value) {
     if (value == nullptr) return false;
     if (value->is_literal()) {
       *dim = static_cast<std::int64_t>(value->value);
@@ -40,8 +40,8 @@ bool Scope::recorded(const pt2::Argument& output, Dim* dim) const {
     }
     return shared_.symbols.try_dim(value->expr, dim);
   };
-  if (output.kind == ArgumentKind::sym_int) return take(graph_->sym_int_values.find(output.name));
-  if (output.kind == ArgumentKind::sym_bool) return take(graph_->sym_bool_values.find(output.name));
+  if (output.kind == ArgumentKind::sym_int) return take_value(graph_->sym_int_values.find(output.name));
+  if (output.kind == ArgumentKind::sym_bool) return take_value(graph_->sym_bool_values.find(output.name));
   return false;
 }
 

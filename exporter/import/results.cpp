@@ -38,9 +38,9 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
       }
       if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool ||
           output.kind == ArgumentKind::sym_float) {
-        pt2::Node one = node;
-        one.outputs = {output};
-        scope_.bind(name, scalars_.from_tensor(one, value));
+        pt2::Node element_node = node;
+        element_node.outputs = {output};
+        scope_.bind(name, scalars_.from_tensor(element_node, value));
         continue;
       }
       check(node, name, value);
@@ -49,15 +49,15 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
       } else if (value == base_value) {
         scope_.bind(name, base);
       } else {
-        auto again = [this, call, base_value, index](ValueId v) {
+        auto recompute = [this, call, base_value, index](ValueId v) {
           Call c = call;
           for (auto& [arg, o] : c.args) {
             if (o.kind == CallArgument::Kind::tensor && o.value == base_value) o.value = v;
           }
           return find_lowering(c.target)(builder_, c).at(index);
         };
-        ViewStep step = view_step(builder_, call.target, base_value, value, first_node, std::move(again));
-        if (is_detach(call.target)) step = detaching(builder_);
+        ViewStep step = view_step(builder_, call.target, base_value, value, first_node, std::move(recompute));
+        if (is_detach(call.target)) step = detached_view_step(builder_);
         if (!step.inverse) part_of_complex(call.target, &step);
         scope_.bind(name, Binding::tensor(aliases_.add_view(base.ref, value, std::move(step))));
       }
@@ -86,23 +86,25 @@ void Results::check(const pt2::Node& node, const std::string& name, ValueId valu
   const pt2::TensorMeta* meta = scope_.meta_of(name);
   if (meta == nullptr) return;
   const TensorType& type = builder_.type(value);
-  bool same = type.dtype == meta->dtype && type.shape.size() == meta->sizes.size();
-  for (std::size_t i = 0; same && i < type.shape.size(); ++i) {
+  bool is_same = type.dtype == meta->dtype && type.shape.size() == meta->sizes.size();
+  for (std::size_t i = 0; is_same && i < type.shape.size(); ++i) {
     const Dim d = type.shape[i];
-    same = !d.is_const() || !meta->sizes[i].is_literal() || d.value() == meta->sizes[i].value;
+    is_same = !d.is_const() || !meta->sizes[i].is_literal() || d.value() == meta->sizes[i].value;
   }
-  constexpr std::size_t kMost = 100;
-  if (same || shared_.warnings.size() >= kMost) return;
+  constexpr std::size_t kMaxWarnings = 100;
+  if (is_same || shared_.warnings.size() >= kMaxWarnings) return;
   shared_.warnings.push_back(fmt::format("{} is lowered to {}, but PyTorch recorded {} ({})", short_target(node.target),
-                                         text_of(type, pool()), text_of(symbols().hint(*meta), pool()), where(node)));
+                                         text_of(type, pool()), text_of(symbols().hint(*meta), pool()),
+                                         position_text(node)));
 }
 
-bool Results::copies(const pt2::Node& node, const pt2::Argument& from, const std::string& to, const Call& call) const {
+bool Results::copies(const pt2::Node& node, const pt2::Argument& viewed, const std::string& result_name,
+                     const Call& call) const {
   const std::string_view target = call.target;
   const std::string_view base = target.substr(0, target.rfind('.'));
-  const RecordedLayout a = scope_.layout_of(from.name), b = scope_.layout_of(to);
+  const RecordedLayout a = scope_.layout_of(viewed.name), b = scope_.layout_of(result_name);
   if (base == "aten.to" || base == "aten.contiguous" || base == "aten.type_as") {
-    const pt2::TensorMeta *x = scope_.meta_of(from.name), *y = scope_.meta_of(to);
+    const pt2::TensorMeta *x = scope_.meta_of(viewed.name), *y = scope_.meta_of(result_name);
     if (x == nullptr || y == nullptr || x->dtype != y->dtype) return true;
     for (const auto& [name, o] : call.args) {
       if (name == "copy" && o.kind == CallArgument::Kind::boolean && !o.integer.is(0)) return true;

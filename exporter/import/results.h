@@ -16,7 +16,8 @@ class Results : ScopeUser {
 
  private:
   void part_of_complex(const std::string& target, ViewStep* step);
-  bool copies(const pt2::Node& node, const pt2::Argument& from, const std::string& to, const Call& call) const;
+  bool copies(const pt2::Node& node, const pt2::Argument& viewed, const std::string& result_name,
+              const Call& call) const;
   Scalars& scalars_;
 };
 

@@ -223,19 +223,19 @@ bool Scalars::call(const pt2::Node& node) {
   const std::string_view function = function_name(node.target);
   if (function.empty() || node.outputs.size() != 1) return false;
   std::vector<Binding> args;
-  for (const pt2::NamedArgument& in : node.inputs) {
-    if (in.arg.kind == ArgumentKind::sym_ints) {
-      for (const auto& s : in.arg.sym_ints) {
+  for (const pt2::NamedArgument& argument : node.inputs) {
+    if (argument.arg.kind == ArgumentKind::sym_ints) {
+      for (const auto& s : argument.arg.sym_ints) {
         pt2::Argument element;
         element.kind = ArgumentKind::sym_int;
         element.name = s.name;
         element.integer = s.value;
         args.push_back(scope_.binding_of(element));
       }
-    } else if (in.arg.kind == ArgumentKind::ints) {
-      for (std::int64_t v : in.arg.ints) args.push_back(Binding::integer(v));
+    } else if (argument.arg.kind == ArgumentKind::ints) {
+      for (std::int64_t v : argument.arg.ints) args.push_back(Binding::integer(v));
     } else {
-      args.push_back(scope_.binding_of(in.arg));
+      args.push_back(scope_.binding_of(argument.arg));
       if (args.back().kind == BindingKind::none) args.pop_back();
       // Python's operators apply to tensors only in rare cases: scalars from .item().
       if (!args.empty() && args.back().kind == BindingKind::tensor) {

@@ -29,7 +29,7 @@ class Scope {
 
   void bind(const std::string& name, Binding binding);
   const Binding* find(std::string_view name) const;
-  Names& names() { return names_; }
+  Bindings& names() { return bindings_; }
 
   /// Scalar, tensor or None of an argument.
   Binding binding_of(const pt2::Argument& argument) const;
@@ -41,7 +41,7 @@ class Scope {
   std::vector<Binding> outputs_of(const pt2::Graph& graph) const;
 
   /// The value with the dtype and the sizes of another.
-  ValueId like(ValueId value, ValueId other);
+  ValueId convert_like(ValueId value, ValueId reference);
   /// Sets a tensor's new value, converted to the tensor's dtype and sizes. Under no_grad the old gradient stays.
   void write(const Binding& target, ValueId value);
 
@@ -65,7 +65,7 @@ class Scope {
   Shared& shared_;
   Builder builder_;
   Aliases aliases_;
-  Names names_;
+  Bindings bindings_;
   std::map<RefId, const pt2::TensorMeta*> memory_;
   const pt2::Graph* graph_ = nullptr;
 };

@@ -101,8 +101,8 @@ std::uint32_t ModelStates::add(State state) {
 
 std::uint32_t ModelStates::state_of(const pt2::InputSpec& spec) {
   const std::string& name = spec.target;
-  const auto found = numbers_.find(name);
-  if (found != numbers_.end()) return found->second;
+  const auto found = state_indices_.find(name);
+  if (found != state_indices_.end()) return found->second;
 
   const pt2::Payload* payload = payload_of(model_, spec);
   if (payload == nullptr) {
@@ -132,8 +132,8 @@ std::uint32_t ModelStates::state_of(const pt2::InputSpec& spec) {
 
 std::uint32_t ModelStates::pickled_state(const pt2::InputSpec& spec, const std::string& name,
                                          const pt2::PickledTensor& tensor) {
-  const auto found = numbers_.find(name);
-  if (found != numbers_.end()) return found->second;
+  const auto found = state_indices_.find(name);
+  if (found != state_indices_.end()) return found->second;
   State state;
   state.type.dtype = tensor.dtype;
   state.type.shape.assign(tensor.sizes.begin(), tensor.sizes.end());
@@ -160,15 +160,15 @@ std::uint32_t ModelStates::known_or_added(const pt2::InputSpec& spec, const std:
                      kind_name(spec.kind), name));
   }
   require_booleans(state, name);
-  const auto other = known_states_.states_by_name.find(name);
-  if (other != known_states_.states_by_name.end() && same_tensor(program_.states[other->second], state)) {
-    numbers_.emplace(name, other->second);
-    return other->second;
+  const auto known_state = known_states_.states_by_name.find(name);
+  if (known_state != known_states_.states_by_name.end() && same_tensor(program_.states[known_state->second], state)) {
+    state_indices_.emplace(name, known_state->second);
+    return known_state->second;
   }
-  if (other != known_states_.states_by_name.end()) state.name = prefix_ + name;
+  if (known_state != known_states_.states_by_name.end()) state.name = prefix_ + name;
   const std::uint32_t number = add(std::move(state));
   known_states_.states_by_name.emplace(name, number);
-  numbers_.emplace(name, number);
+  state_indices_.emplace(name, number);
   return number;
 }
 
@@ -181,15 +181,15 @@ void ModelStates::require_booleans(const State& state, const std::string& name) 
   std::map<std::int64_t, std::int64_t>& checked = known_states_.booleans[state.storage];
   auto next = checked.upper_bound(first);
   if (next != checked.begin() && std::prev(next)->second >= first) --next;
-  std::int64_t begin = first, from = first, to = last;
+  std::int64_t begin = first, merged_begin = first, merged_end = last;
   for (; next != checked.end() && next->first <= last; next = checked.erase(next)) {
     if (begin < next->first) require_booleans(state.storage, begin, next->first, name);
     begin = std::max(begin, next->second);
-    from = std::min(from, next->first);
-    to = std::max(to, next->second);
+    merged_begin = std::min(merged_begin, next->first);
+    merged_end = std::max(merged_end, next->second);
   }
   if (begin < last) require_booleans(state.storage, begin, last, name);
-  checked.emplace(from, to);
+  checked.emplace(merged_begin, merged_end);
 }
 
 void ModelStates::require_booleans(std::uint32_t storage, std::int64_t first, std::int64_t last,
@@ -217,19 +217,19 @@ bool ModelStates::equal_storages(std::uint32_t a, std::uint32_t b) {
 }
 
 std::uint32_t ModelStates::whole_storage(std::uint32_t number) {
-  const State like = program_.states[number];
-  const auto found = wholes_.find(like.storage);
+  const State viewed_state = program_.states[number];
+  const auto found = wholes_.find(viewed_state.storage);
   if (found != wholes_.end()) return found->second;
   State state;
-  state.name = fmt::format("storage of {}", like.name);
+  state.name = fmt::format("storage of {}", viewed_state.name);
   state.kind = State::Kind::buffer;
-  const auto bytes = static_cast<std::int64_t>(program_.storages[like.storage].size);
-  state.type = {like.type.dtype, {bytes / element_size(like.type.dtype)}};
+  const auto bytes = static_cast<std::int64_t>(program_.storages[viewed_state.storage].size);
+  state.type = {viewed_state.type.dtype, {bytes / element_size(viewed_state.type.dtype)}};
   state.strides = {1};
-  state.storage = like.storage;
+  state.storage = viewed_state.storage;
   state.persistent = false;
   const std::uint32_t result = add(std::move(state));
-  wholes_.emplace(like.storage, result);
+  wholes_.emplace(viewed_state.storage, result);
   return result;
 }
 

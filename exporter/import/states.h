@@ -66,8 +66,8 @@ class ModelStates {
   const pt2::Program& model_;
   KnownStates& known_states_;
   std::string prefix_;
-  std::map<std::string, std::uint32_t> numbers_;   ///< this model's states, keyed by its names
-  std::map<std::uint32_t, std::uint32_t> wholes_;  ///< by storage
+  std::map<std::string, std::uint32_t> state_indices_;  ///< this model's states, keyed by its names
+  std::map<std::uint32_t, std::uint32_t> wholes_;       ///< by storage
 };
 
 /// Numbers the storages of all the model's states.

@@ -6,12 +6,12 @@
 namespace tern::importing {
 
 std::uint32_t ArchiveSource::storage_of(const std::string& entry, Program& program) {
-  const auto found = numbers_.find(entry);
-  if (found != numbers_.end()) return found->second;
+  const auto found = storage_indices_.find(entry);
+  if (found != storage_indices_.end()) return found->second;
   const pt2::ContainerEntry* found_entry = container_.find(entry);
   if (found_entry == nullptr) fail(ErrorCode::bad_file, fmt::format("entry '{}' is missing", entry));
   const std::uint32_t number = add({container_.data(*found_entry), found_entry, {}}, program);
-  numbers_.emplace(entry, number);
+  storage_indices_.emplace(entry, number);
   return number;
 }
 
@@ -22,17 +22,17 @@ std::uint32_t ArchiveSource::add(Region region, Program& program) {
   return number;
 }
 
-ArchiveSource::Saved& ArchiveSource::saved(const std::string& entry) {
-  const auto found = saved_.find(entry);
-  if (found != saved_.end()) return found->second;
+ArchiveSource::SavedEntry& ArchiveSource::saved(const std::string& entry) {
+  const auto found = saved_entries_.find(entry);
+  if (found != saved_entries_.end()) return found->second;
   const pt2::ContainerEntry* outer = container_.find(entry);
   if (outer == nullptr) fail(ErrorCode::bad_file, fmt::format("entry '{}' is missing", entry));
   container_.verify_crc(*outer);
   const std::string& label = entry;
-  Saved saved;
+  SavedEntry saved;
   saved.object = pt2::read_saved_object(container_.data(*outer), outer->offset, label);
   saved.tensor = pt2::read_pickled_tensor(saved.object, label);
-  return saved_.emplace(entry, std::move(saved)).first->second;
+  return saved_entries_.emplace(entry, std::move(saved)).first->second;
 }
 
 const pt2::PickledTensor& ArchiveSource::pickled(const std::string& entry) {
@@ -40,13 +40,14 @@ const pt2::PickledTensor& ArchiveSource::pickled(const std::string& entry) {
 }
 
 std::uint32_t ArchiveSource::storage_of(const std::string& entry, std::string_view key, Program& program) {
-  Saved& from = saved(entry);
-  const auto found = from.numbers.find(key);
-  if (found != from.numbers.end()) return found->second;
-  const pt2::SavedPart* part = from.object.storages.find(key);
-  if (part == nullptr) fail(ErrorCode::bad_file, fmt::format("storage '{}' is missing from entry '{}'", key, entry));
-  const std::uint32_t number = add({part->bytes, nullptr, {}}, program);  // covered by the entry's CRC
-  from.numbers.emplace(key, number);
+  SavedEntry& saved_entry = saved(entry);
+  const auto found = saved_entry.storage_indices.find(key);
+  if (found != saved_entry.storage_indices.end()) return found->second;
+  const pt2::SavedPart* saved_part = saved_entry.object.storages.find(key);
+  if (saved_part == nullptr)
+    fail(ErrorCode::bad_file, fmt::format("storage '{}' is missing from entry '{}'", key, entry));
+  const std::uint32_t number = add({saved_part->bytes, nullptr, {}}, program);  // covered by the entry's CRC
+  saved_entry.storage_indices.emplace(key, number);
   return number;
 }
 

@@ -34,17 +34,17 @@ class ArchiveSource : public StorageSource {
     std::vector<std::byte> aligned;        ///< a copy of an entry not aligned in the file (rare)
   };
   /// Entry written by torch.save.
-  struct Saved {
+  struct SavedEntry {
     pt2::SavedObject object;
     pt2::PickledTensor tensor;
-    std::map<std::string, std::uint32_t, std::less<>> numbers;  ///< by key
+    std::map<std::string, std::uint32_t, std::less<>> storage_indices;  ///< by key
   };
-  Saved& saved(const std::string& entry);
+  SavedEntry& saved(const std::string& entry);
   std::uint32_t add(Region region, Program& program);
 
   pt2::Container container_;
-  std::map<std::string, Saved, std::less<>> saved_;
-  std::map<std::string, std::uint32_t, std::less<>> numbers_;
+  std::map<std::string, SavedEntry, std::less<>> saved_entries_;
+  std::map<std::string, std::uint32_t, std::less<>> storage_indices_;
   std::vector<Region> regions_;
   std::mutex mutex_;
 };

@@ -13,9 +13,9 @@
 namespace tern::importing {
 namespace {
 
-[[noreturn]] void unknown(const std::string& why) {
+[[noreturn]] void refuse_layout(const std::string& reason) {
   fail(ErrorCode::unsupported,
-       "as_strided reads the memory of its operand, but " + why + "; index the tensor instead of its memory");
+       "as_strided reads the memory of its operand, but " + reason + "; index the tensor instead of its memory");
 }
 
 /// Orders the axes from outermost to innermost in memory for `strides` without gaps. False for strides with gaps, or if
@@ -43,18 +43,18 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
   if (!contains(strided_names(), call.target)) return false;
   const bool scatter = call.target == "aten.as_strided_scatter.default";
   const bool copy = call.target == "aten.as_strided_copy.default";
-  const pt2::Argument& from = *node.find_input("self");
-  const Binding self = scope_.binding_of(from);
+  const pt2::Argument& viewed = *node.find_input("self");
+  const Binding self = scope_.binding_of(viewed);
   if (self.kind != BindingKind::tensor) fail(ErrorCode::bad_file, "the operand of as_strided is not a tensor");
-  for (const std::string& op : aliases_.path(self.ref)) {
+  for (const std::string& op : aliases_.view_operators(self.ref)) {
     if (op == "aten._conj.default" || op == "aten.conj.default" || op == "aten._neg_view.default") {
-      unknown("a view conjugates or negates that memory");
+      refuse_layout("a view conjugates or negates that memory");
     }
   }
   Builder& b = builder_;
   const RefId owner = aliases_.base(self.ref);
-  const ValueId base = aliases_.read(owner);
-  const DType dtype = b.dtype(aliases_.read(self.ref));
+  const ValueId base = aliases_.current_value(owner);
+  const DType dtype = b.dtype(aliases_.current_value(self.ref));
   const bool empty = b.numel(base).is(0);
 
   // An unnamed base is a storage itself.
@@ -68,15 +68,15 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
       if (s.is_literal()) stride = s.value;
       return s.is_literal() || symbols().try_dim(s.expr, &stride);
     };
-    if (meta == nullptr || meta->strides.size() != rank) unknown("the memory's layout is not recorded");
+    if (meta == nullptr || meta->strides.size() != rank) refuse_layout("the memory's layout is not recorded");
     for (const pt2::SymInt& s : meta->strides) {
-      if (!is_static(s)) unknown("the memory's layout depends on data");
+      if (!is_static(s)) refuse_layout("the memory's layout depends on data");
       strides.push_back(stride);
     }
     if (!memory_order(pool(), b.shape(base), strides, &order)) {
-      unknown("the tensor that the memory belongs to does not fill it without gaps");
+      refuse_layout("the tensor that the memory belongs to does not fill it without gaps");
     }
-    if (!is_static(meta->storage_offset)) unknown("the offset of that memory depends on data");
+    if (!is_static(meta->storage_offset)) refuse_layout("the offset of that memory depends on data");
     begin = stride;
   }
 
@@ -84,20 +84,20 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
   const std::size_t first = b.function().nodes.size();
   ValueId memory = base;
   if (!std::is_sorted(order.begin(), order.end())) memory = b.permute(memory, order);
-  if (const DType stored = b.dtype(base); stored != dtype) {
+  if (const DType base_dtype = b.dtype(base); base_dtype != dtype) {
     memory = b.add(Op::bitcast, {b.flatten(memory)}, {attr_dtype(dtype)});
-    begin = pool().floordiv(pool().mul(begin, element_size(stored)), element_size(dtype));
+    begin = pool().floordiv(pool().mul(begin, element_size(base_dtype)), element_size(dtype));
   }
   Dim offset;
   if (call.has_argument("storage_offset")) {
     offset = call.dim("storage_offset");
   } else {
-    const pt2::TensorMeta* meta = scope_.meta_of(from.name);
-    if (meta == nullptr) unknown("the operand's offset is not recorded");
+    const pt2::TensorMeta* meta = scope_.meta_of(viewed.name);
+    if (meta == nullptr) refuse_layout("the operand's offset is not recorded");
     if (meta->storage_offset.is_literal()) {
       offset = meta->storage_offset.value;
     } else if (!symbols().try_dim(meta->storage_offset.expr, &offset)) {
-      unknown("the operand's offset depends on data");
+      refuse_layout("the operand's offset depends on data");
     }
   }
   offset = pool().sub(offset, begin);
@@ -112,7 +112,7 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
     }
   }
   if (!none && (pool().bounds(offset).max < 0 || difference(pool(), b.numel(memory), last).max <= 0)) {
-    unknown("the program has only a part of that memory");
+    refuse_layout("the program has only a part of that memory");
   }
 
   const pt2::Argument& output = node.outputs.at(0);

@@ -110,9 +110,9 @@ class Converter {
     if (f.is_real) return rounded(RealFunction::round, f);
     if (f.den.is(1)) return f.num;
     const Dim twice = pool_.mul(f.den, 2);
-    const Dim up = pool_.floordiv(pool_.add(pool_.mul(f.num, 2), f.den), twice);
+    const Dim rounded_up = pool_.floordiv(pool_.add(pool_.mul(f.num, 2), f.den), twice);
     const Dim tie = pool_.eq(pool_.mod(pool_.add(pool_.mul(f.num, 2), f.den), twice), 0);
-    return pool_.sub(up, pool_.logical_and(tie, pool_.eq(pool_.mod(up, 2), 1)));
+    return pool_.sub(rounded_up, pool_.logical_and(tie, pool_.eq(pool_.mod(rounded_up, 2), 1)));
   }
   /// A double is a fraction of a power of two.
   Fraction real(double v) {
@@ -302,13 +302,13 @@ class Converter {
 
 }  // namespace
 
-bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Dim* out, std::string* why,
+bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Dim* result, std::string* obstacle,
             Quotients quotients) {
   try {
-    *out = Converter(pool, expr, symbol, quotients).run();
+    *result = Converter(pool, expr, symbol, quotients).run();
     return true;
   } catch (const Inexpressible& e) {
-    *why = e.reason;
+    *obstacle = e.reason;
     return false;
   }
 }

@@ -18,9 +18,9 @@ enum class Quotients {
   doubles,  ///< fractions and functions of fractions are doubles, as in Python
 };
 
-/// Converts the expression to a Dim. False, with the function's name in `why`, for non-integers and functions unknown
-/// to sizes.
-bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Dim* out, std::string* why,
+/// Converts the expression to a Dim. False, with the function's name in `obstacle`, for non-integers and functions
+/// unknown to sizes.
+bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Dim* result, std::string* reason,
             Quotients quotients = Quotients::exact);
 
 }  // namespace tern::importing

@@ -31,15 +31,15 @@ Dim Symbols::symbol(const pt2::SymNode& node) {
   return pool_.symbol(prefix_ + node.name, min, kNoBound);  // finds symbols with a declared range
 }
 
-bool Symbols::convert(const std::string& srepr, Dim* out, std::string* reason) {
+bool Symbols::convert(const std::string& srepr, Dim* result, std::string* reason) {
   const auto found = cache_.find(srepr);
   if (found != cache_.end()) {
-    *out = found->second;
+    *result = found->second;
     return true;
   }
   const pt2::SymExpr expr = pt2::parse_sympy(srepr);
   if (!to_dim(
-          pool_, expr, [this](const pt2::SymNode& n) { return symbol(n); }, out, reason)) {
+          pool_, expr, [this](const pt2::SymNode& n) { return symbol(n); }, result, reason)) {
     constexpr std::size_t kMaxShownLength = 200;
     std::string text = pt2::to_text(expr);
     if (text.size() > kMaxShownLength) text.replace(kMaxShownLength, std::string::npos, "...");
@@ -47,7 +47,7 @@ bool Symbols::convert(const std::string& srepr, Dim* out, std::string* reason) {
     return false;
   }
   require_shallow();
-  cache_.emplace(srepr, *out);
+  cache_.emplace(srepr, *result);
   return true;
 }
 
@@ -74,9 +74,9 @@ Dim Symbols::dim(const pt2::SymInt& size) {
   return result;
 }
 
-bool Symbols::try_dim(const std::string& srepr, Dim* out) {
+bool Symbols::try_dim(const std::string& srepr, Dim* result) {
   std::string reason;
-  return !srepr.empty() && convert(srepr, out, &reason);
+  return !srepr.empty() && convert(srepr, result, &reason);
 }
 
 TensorType Symbols::type(const pt2::TensorMeta& meta) {

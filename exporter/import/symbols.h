@@ -21,7 +21,7 @@ class Symbols {
   /// Converts a size. Throws unsupported, naming the expression, if integer arithmetic cannot express the size.
   Dim dim(const pt2::SymInt& size);
   /// Converts a sympy expression (srepr); false unless it is an expression of integers.
-  bool try_dim(const std::string& srepr, Dim* out);
+  bool try_dim(const std::string& srepr, Dim* result);
   /// Replaces the symbol by this number from now on.
   void pin(const std::string& name, std::int64_t value) { pinned_.emplace(name, value); }
   /// Converts dtype and sizes. Inexpressible sizes are errors.
@@ -33,7 +33,7 @@ class Symbols {
 
  private:
   Dim symbol(const pt2::SymNode& node);
-  bool convert(const std::string& srepr, Dim* out, std::string* reason);
+  bool convert(const std::string& srepr, Dim* result, std::string* reason);
 
   ExprPool& pool_;
   std::string prefix_;

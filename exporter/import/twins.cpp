@@ -78,9 +78,9 @@ std::string functional_twin(const pt2::Schema& schema) {
   }
   if (!base.ends_with('_')) return {};
   base.pop_back();
-  const std::string same = join(base, overload);
-  if (const pt2::Schema* s = pt2::find_schema(same); s != nullptr && !s->mutates() && gives_tensor(*s)) {
-    return target_of(same);
+  const std::string same_schema = join(base, overload);
+  if (const pt2::Schema* s = pt2::find_schema(same_schema); s != nullptr && !s->mutates() && gives_tensor(*s)) {
+    return target_of(same_schema);
   }
   if (std::string found = find_overload(base, schema, false); !found.empty()) return found;
   return pt2::find_schema(base + "_functional") != nullptr ? target_of(base + "_functional") : "";

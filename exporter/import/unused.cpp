@@ -14,8 +14,8 @@ namespace {
 /// Namespaces of operators with effects limited to their schemas. Collectives have partners, and other libraries'
 /// operators may do anything. An operator without a schema is from a newer PyTorch, and writes if its name ends in an
 /// underscore.
-constexpr std::string_view kPure[] = {"aten.",       "prims.",  "quantized_decomposed.", "quantized.", "torchvision.",
-                                      "torchaudio.", "torchao."};
+constexpr std::string_view kPureNamespaces[] = {
+    "aten.", "prims.", "quantized_decomposed.", "quantized.", "torchvision.", "torchaudio.", "torchao."};
 constexpr std::string_view kUnusedScalars[] = {"_operator.", "math.", "torch.sym_", "torch._sym_"};
 
 bool starts_with_any(std::string_view text, std::span<const std::string_view> prefixes) {
@@ -29,7 +29,7 @@ bool has_no_effect(const pt2::Node& node) {
   if (!name.starts_with(kOps)) return false;
   name.remove_prefix(kOps.size());
   // Reading a number off a tensor binds a symbol.
-  if (!starts_with_any(name, kPure) || node.outputs.empty() || contains(host_names(), name) ||
+  if (!starts_with_any(name, kPureNamespaces) || node.outputs.empty() || contains(host_names(), name) ||
       contains(names_without_effect(), name))
     return false;
   if (const pt2::Schema* schema = pt2::find_schema(node)) return !schema->mutates();
@@ -38,7 +38,7 @@ bool has_no_effect(const pt2::Node& node) {
 
 }  // namespace
 
-void add_names_read(const pt2::Argument& argument, std::set<std::string>* names) {
+void add_read_names(const pt2::Argument& argument, std::set<std::string>* names) {
   using Kind = pt2::Argument::Kind;
   if (argument.kind != Kind::graph && !argument.name.empty()) names->insert(argument.name);
   if (argument.kind == Kind::tensors || argument.kind == Kind::optional_tensors)
@@ -46,25 +46,25 @@ void add_names_read(const pt2::Argument& argument, std::set<std::string>* names)
   for (const auto& s : argument.sym_ints) names->insert(s.name);
   for (const auto& s : argument.sym_bools) names->insert(s.name);
   for (const auto& s : argument.sym_floats) names->insert(s.name);
-  for (const pt2::Argument& item : argument.items) add_names_read(item, names);
+  for (const pt2::Argument& item : argument.items) add_read_names(item, names);
 }
 
-bool is_unused(const pt2::Node& node, const std::set<std::string>& read) {
+bool is_unused(const pt2::Node& node, const std::set<std::string>& read_names) {
   if (!has_no_effect(node)) return false;
   // A result without a name is None, which lists of operands hold, too.
-  const auto is_read = [&](const std::string& name) { return !name.empty() && read.contains(name); };
+  const auto is_read = [&](const std::string& name) { return !name.empty() && read_names.contains(name); };
   return std::ranges::none_of(
-      node.outputs, [&](const pt2::Argument& out) { return std::ranges::any_of(output_names_of(out), is_read); });
+      node.outputs, [&](const pt2::Argument& output) { return std::ranges::any_of(output_names_of(output), is_read); });
 }
 
-std::set<std::string> names_read(const pt2::Graph& graph) {
-  std::set<std::string> read;
-  for (const pt2::Argument& out : graph.outputs) add_names_read(out, &read);
+std::set<std::string> read_names_of(const pt2::Graph& graph) {
+  std::set<std::string> read_names;
+  for (const pt2::Argument& output : graph.outputs) add_read_names(output, &read_names);
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    if (is_unused(*node, read)) continue;
-    for (const pt2::NamedArgument& in : node->inputs) add_names_read(in.arg, &read);
+    if (is_unused(*node, read_names)) continue;
+    for (const pt2::NamedArgument& argument : node->inputs) add_read_names(argument.arg, &read_names);
   }
-  return read;
+  return read_names;
 }
 
 }  // namespace tern::importing

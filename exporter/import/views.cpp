@@ -54,8 +54,8 @@ ValueId undo(Builder& b, const Node& step, ValueId base, ValueId view) {
 bool can_undo(Builder& b, const std::vector<Node>& chain) {
   for (const Node& n : chain) {
     if (n.op != Op::expand) continue;
-    const Dim from = b.numel(n.inputs[0]), to = b.pool().product(n.dims(AttrKey::sizes));
-    if (!b.pool().proved_equal(from, to)) return false;
+    const Dim source_numel = b.numel(n.inputs[0]), target_numel = b.pool().product(n.dims(AttrKey::sizes));
+    if (!b.pool().proved_equal(source_numel, target_numel)) return false;
   }
   return true;
 }
@@ -91,7 +91,7 @@ bool is_detach(std::string_view target) {
   return target == "aten.detach.default" || target == "aten.detach_copy.default";
 }
 
-ViewStep detaching(Builder& b) {
+ViewStep detached_view_step(Builder& b) {
   ViewStep step;
   step.op = "aten.detach.default";
   step.forward = [&b](ValueId base) { return detached(b, base); };
@@ -100,25 +100,25 @@ ViewStep detaching(Builder& b) {
 }
 
 // Follows at::detail::computeStride: each run of old axes dense in memory can be divided anew.
-bool reshape_copies(const RecordedLayout& from, const RecordedLayout& to) {
-  if (!from.is_known || !to.is_known) return false;
+bool reshape_copies(const RecordedLayout& source, const RecordedLayout& target) {
+  if (!source.is_known || !target.is_known) return false;
   const auto count = [](const std::vector<std::int64_t>& sizes) {
     std::int64_t n = 1;
     for (std::int64_t s : sizes) n = s == 0 ? 0 : (n > (std::int64_t{1} << 40) ? n : n * s);
     return n;
   };
-  if (count(from.sizes) == 0 || from.sizes.empty()) return false;
-  auto view = static_cast<std::ptrdiff_t>(to.sizes.size()) - 1;
-  std::int64_t run_stride = from.strides.back(), run = 1, covered = 1;
-  for (std::size_t a = from.sizes.size(); a-- > 0;) {
-    run *= from.sizes[a];
+  if (count(source.sizes) == 0 || source.sizes.empty()) return false;
+  auto view = static_cast<std::ptrdiff_t>(target.sizes.size()) - 1;
+  std::int64_t run_stride = source.strides.back(), run = 1, covered = 1;
+  for (std::size_t a = source.sizes.size(); a-- > 0;) {
+    run *= source.sizes[a];
     // The run continues while the next outer axis has the run's length as its stride.
-    if (a > 0 && (from.sizes[a - 1] == 1 || from.strides[a - 1] == run * run_stride)) continue;
-    while (view >= 0 && (covered < run || to.sizes[static_cast<std::size_t>(view)] == 1)) {
-      covered *= to.sizes[static_cast<std::size_t>(view--)];
+    if (a > 0 && (source.sizes[a - 1] == 1 || source.strides[a - 1] == run * run_stride)) continue;
+    while (view >= 0 && (covered < run || target.sizes[static_cast<std::size_t>(view)] == 1)) {
+      covered *= target.sizes[static_cast<std::size_t>(view--)];
     }
     if (covered != run) return true;
-    if (a > 0) run_stride = from.strides[a - 1];
+    if (a > 0) run_stride = source.strides[a - 1];
     run = covered = 1;
   }
   return view != -1;

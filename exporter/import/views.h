@@ -17,7 +17,7 @@ ViewStep view_step(Builder& builder, std::string op, ValueId base, ValueId resul
 /// True if the operator returns its operand without gradient.
 bool is_detach(std::string_view target);
 /// Step to a detached tensor with the same memory: nodes of exporter/gradients/detach.h.
-ViewStep detaching(Builder& builder);
+ViewStep detached_view_step(Builder& builder);
 
 /// Decides from PyTorch's recorded strides if a view-or-copy operator (reshape, contiguous, to ...) copied its first
 /// operand.
@@ -25,6 +25,6 @@ struct RecordedLayout {
   std::vector<std::int64_t> sizes, strides;
   bool is_known = false;
 };
-bool reshape_copies(const RecordedLayout& from, const RecordedLayout& to);
+bool reshape_copies(const RecordedLayout& source, const RecordedLayout& target);
 
 }  // namespace tern::importing

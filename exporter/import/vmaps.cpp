@@ -28,7 +28,7 @@ std::int64_t integer(const pt2::Node& node, std::size_t input) {
 
 }  // namespace
 
-std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> nodes, std::size_t begin) {
+std::size_t Vmaps::import_region(const pt2::Graph& graph, std::span<const pt2::Node> nodes, std::size_t begin) {
   constexpr int kMaxNesting = 16;
   if (scope_.vmaps >= kMaxNesting) fail(ErrorCode::unsupported, fmt::format("more than {} nested vmaps", kMaxNesting));
   std::size_t end = begin;
@@ -40,7 +40,7 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
 
   std::vector<const pt2::Node*> batched, unbatched;
   std::vector<pt2::Node> inside;
-  std::set<std::string> used, defined;
+  std::set<std::string> read_names, defined;
   int depth = 0;
   for (std::size_t i = begin + 1; i < end; ++i) {
     const pt2::Node& n = nodes[i];
@@ -51,11 +51,11 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
       defined.insert(n.outputs.at(0).name);
     } else if (depth == 0 && calls_functorch(n, "_remove_batch_dim")) {
       unbatched.push_back(&n);
-      add_names_read(n.inputs.at(0).arg, &used);
+      add_read_names(n.inputs.at(0).arg, &read_names);
     } else {
-      for (const pt2::NamedArgument& in : n.inputs) add_names_read(in.arg, &used);
-      for (const pt2::Argument& out : n.outputs) {
-        for (const std::string& name : output_names_of(out)) defined.insert(name);
+      for (const pt2::NamedArgument& argument : n.inputs) add_read_names(argument.arg, &read_names);
+      for (const pt2::Argument& output : n.outputs) {
+        for (const std::string& name : output_names_of(output)) defined.insert(name);
       }
       inside.push_back(n);
     }
@@ -88,22 +88,23 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
   }
   loop.set(AttrKey::mapped, Dims{static_cast<std::int64_t>(batched.size())});
   std::vector<RefId> captured;
-  for (const std::string& name : used) {
+  for (const std::string& name : read_names) {
     const Binding* outer = defined.contains(name) ? nullptr : scope_.find(name);
     if (outer == nullptr) continue;
     Binding b = *outer;
     if (b.kind == Binding::Kind::tensor || (b.kind == Binding::Kind::real && b.value != kNoValue)) {
       const ValueId v = scope_.value_of(b);
       loop.inputs.push_back(v);
-      const ValueId in = add_input(name, builder_.type(v));
-      b = b.kind == Binding::Kind::real ? Binding::real_value(in) : Binding::tensor(inner.aliases().add_base(in));
+      const ValueId body_input = add_input(name, builder_.type(v));
+      b = b.kind == Binding::Kind::real ? Binding::real_value(body_input)
+                                        : Binding::tensor(inner.aliases().add_base(body_input));
       if (b.kind == Binding::Kind::tensor) captured.push_back(b.ref);
     }
     inner.bind(name, std::move(b));
   }
   walker.run(graph, inside);
   for (RefId r : captured) {
-    if (inner.aliases().changed(r))
+    if (inner.aliases().is_written(r))
       fail(ErrorCode::unsupported, "a function under vmap writes a captured tensor in place");
   }
   for (const pt2::Node* n : unbatched) {

@@ -28,11 +28,11 @@ class Walker {
 
  private:
   template <class Act>
-  void process_node(const pt2::Node& node, Act act);
-  void node(const pt2::Node& node);
-  void dispatch(const pt2::Node& node);
-  void turn_gradients(const pt2::Node& node);
-  void operator_call(const pt2::Node& node);
+  void process_node(const pt2::Node& import_node, Act act);
+  void import_node(const pt2::Node& import_node);
+  void dispatch(const pt2::Node& import_node);
+  void turn_gradients(const pt2::Node& import_node);
+  void operator_call(const pt2::Node& import_node);
 
   Scope scope_;
   Scalars scalars_{scope_};

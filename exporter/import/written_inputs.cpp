@@ -10,10 +10,10 @@ namespace tern::importing {
 namespace {
 
 /// Sets of names with possibly shared memory.
-class Sets {
+class DisjointSets {
  public:
   std::size_t set_of(const std::string& name) {
-    const auto [it, added] = numbers_.try_emplace(name, parent_.size());
+    const auto [it, added] = name_indices_.try_emplace(name, parent_.size());
     if (added) parent_.push_back(it->second);
     return find(it->second);
   }
@@ -24,7 +24,7 @@ class Sets {
   }
 
  private:
-  std::map<std::string, std::size_t> numbers_;
+  std::map<std::string, std::size_t> name_indices_;
   std::vector<std::size_t> parent_;
 };
 
@@ -40,7 +40,7 @@ void names_of(const pt2::Argument& a, std::vector<std::string>* names) {
 }  // namespace
 
 std::set<std::string> written_inputs(const pt2::Graph& graph) {
-  Sets sets;
+  DisjointSets name_sets;
   std::vector<std::string> written;
   for (const pt2::Node& node : graph.nodes) {
     const pt2::Schema* schema = pt2::find_schema(node);
@@ -64,13 +64,14 @@ std::set<std::string> written_inputs(const pt2::Graph& graph) {
     }
     if (!aliases) continue;
     for (const pt2::Argument& output : node.outputs) names_of(output, &shared);
-    for (std::size_t i = 1; i < shared.size(); ++i) sets.join(sets.set_of(shared[0]), sets.set_of(shared[i]));
+    for (std::size_t i = 1; i < shared.size(); ++i)
+      name_sets.join(name_sets.set_of(shared[0]), name_sets.set_of(shared[i]));
   }
   std::set<std::size_t> roots;
-  for (const std::string& name : written) roots.insert(sets.set_of(name));
+  for (const std::string& name : written) roots.insert(name_sets.set_of(name));
   std::set<std::string> result;
   for (const pt2::Argument& input : graph.inputs) {
-    if (roots.contains(sets.set_of(input.name))) result.insert(input.name);
+    if (roots.contains(name_sets.set_of(input.name))) result.insert(input.name);
   }
   return result;
 }

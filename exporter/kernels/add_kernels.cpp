@@ -65,7 +65,7 @@ void compile_all(std::vector<Module>& modules, const KernelTarget& target) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::exception_ptr failure;
-  const auto work = [&] {
+  const auto compile_next = [&] {
     try {
       for (std::size_t i = next++; i < modules.size(); i = next++)
         modules[i].bytes = target.compile(modules[i].name, modules[i].text);
@@ -77,8 +77,8 @@ void compile_all(std::vector<Module>& modules, const KernelTarget& target) {
   };
   {
     std::vector<std::jthread> workers;
-    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) workers.emplace_back(work);
-    work();
+    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) workers.emplace_back(compile_next);
+    compile_next();
   }
   if (failure != nullptr) std::rethrow_exception(failure);
 }

@@ -20,15 +20,15 @@ namespace platform = tern::platform;
 
 namespace {
 
-int failed(const char* what) {
-  std::fputs(what == nullptr ? "it does not say why" : what, stderr);
+int failed(const char* reason) {
+  std::fputs(reason == nullptr ? "it does not say why" : reason, stderr);
   return 1;
 }
 
 int compile(const tern_device_plugin& plugin, const tern_device_kernel_compiler_functions& compiler,
             const std::vector<std::string>& words) {
-  std::ifstream in(platform::path_of(words[4]), std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::ifstream source_file(platform::path_of(words[4]), std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(source_file), {}};
   tern_device_source source{};
   source.size = sizeof source;
   source.dialect = compiler.dialect;
@@ -36,10 +36,10 @@ int compile(const tern_device_plugin& plugin, const tern_device_kernel_compiler_
   source.text = text.c_str();
   source.length = text.size();
   std::string module;
-  const auto take = [](void* context, const void* bytes, std::uint64_t length) {
+  const auto append_module = [](void* context, const void* bytes, std::uint64_t length) {
     static_cast<std::string*>(context)->assign(static_cast<const char*>(bytes), length);
   };
-  if (compiler.compile(words[2].c_str(), &source, take, &module) != TERN_DEVICE_OK)
+  if (compiler.compile(words[2].c_str(), &source, append_module, &module) != TERN_DEVICE_OK)
     return failed(plugin.last_message());
   if (!(std::ofstream(platform::path_of(words[5]), std::ios::binary) << module).flush())
     return failed("the module cannot be written");

@@ -54,7 +54,7 @@ std::string compiler_program() {
 }
 
 /// Runs the plugin's compiler with further arguments behind the target.
-std::string run(const Plugin& plugin, const std::string& target, const std::string& work,
+std::string run(const Plugin& plugin, const std::string& target, const std::string& task,
                 const std::vector<std::string>& words, const CompilerFolder* folder = nullptr) {
   const VendorCompiler* vendor = vendor_compiler(plugin.name());
   const std::string name = vendor == nullptr ? "the compiler of " + plugin.path : vendor->name;
@@ -64,7 +64,7 @@ std::string run(const Plugin& plugin, const std::string& target, const std::stri
   std::vector<std::string> arguments = {plugin.path, target};
   arguments.insert(arguments.end(), words.begin(), words.end());
   try {
-    return run_compiler({name, compiler_program(), remedy, true}, work, arguments, folder, variables_of(vendor));
+    return run_compiler({name, compiler_program(), remedy, true}, task, arguments, folder, variables_of(vendor));
   } catch (const Error& e) {
     fail(e.code(), fmt::format("--target {}: {}", target, e.what()));
   }

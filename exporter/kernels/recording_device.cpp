@@ -16,8 +16,8 @@ thread_local RecordingDevice* current = nullptr;
 struct RecordingFunctions {
   template <class Handle>
   static tern_device_status create_handle(Handle* handle) {  // a handle without a device object
-    static char thing;
-    *handle = reinterpret_cast<Handle>(&thing);
+    static char placeholder;
+    *handle = reinterpret_cast<Handle>(&placeholder);
     return TERN_DEVICE_OK;
   }
   static const char* last_message() { return "nothing fails here"; }
@@ -43,12 +43,12 @@ struct RecordingFunctions {
     return TERN_DEVICE_OK;
   }
   /// Fills the buffer with the answer, repeated as 64-bit numbers.
-  static tern_device_status copy_to_host(std::int32_t, tern_device_stream, void* to, tern_device_address,
+  static tern_device_status copy_to_host(std::int32_t, tern_device_stream, void* destination, tern_device_address,
                                          std::uint64_t bytes) {
     const std::uint64_t number = current->answer_;
-    std::memset(to, 0, bytes);
+    std::memset(destination, 0, bytes);
     for (std::uint64_t offset = 0; offset + sizeof number <= bytes; offset += sizeof number)
-      std::memcpy(static_cast<char*>(to) + offset, &number, sizeof number);
+      std::memcpy(static_cast<char*>(destination) + offset, &number, sizeof number);
     return TERN_DEVICE_OK;
   }
   static tern_device_status copy_within(std::int32_t, tern_device_stream, tern_device_address, tern_device_address,

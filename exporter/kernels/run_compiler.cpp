@@ -42,7 +42,7 @@ std::chrono::seconds time_limit() {
 
 }  // namespace
 
-std::string run_compiler(const CompilerProgram& compiler, const std::string& work,
+std::string run_compiler(const CompilerProgram& compiler, const std::string& task,
                          const std::vector<std::string>& arguments, const CompilerFolder* folder,
                          const platform::EnvironmentVariables& variables) {
   const std::chrono::seconds limit = time_limit();
@@ -55,13 +55,13 @@ std::string run_compiler(const CompilerProgram& compiler, const std::string& wor
     fail(ErrorCode::unsupported,
          fmt::format(
              "{} did not finish within {} s of {} and was stopped: {}, or allow more time in TERN_COMPILER_SECONDS",
-             compiler.name, limit.count(), work, compiler.remedy));
+             compiler.name, limit.count(), task, compiler.remedy));
   if (!result.crash.empty())
-    fail(ErrorCode::unsupported, fmt::format("{} crashed ({}) while {}: {}{}{}", compiler.name, result.crash, work,
+    fail(ErrorCode::unsupported, fmt::format("{} crashed ({}) while {}: {}{}{}", compiler.name, result.crash, task,
                                              compiler.remedy, output.empty() ? "" : ". It printed:\n  ", output));
-  if (compiler.explains) fail(ErrorCode::unsupported, work + ": " + output);
+  if (compiler.explains) fail(ErrorCode::unsupported, task + ": " + output);
   fail(ErrorCode::unsupported,
-       fmt::format("{} failed (status {}) while {}: {}", compiler.name, result.status, work, output));
+       fmt::format("{} failed (status {}) while {}: {}", compiler.name, result.status, task, output));
 }
 
 CompilerFolder::CompilerFolder() {
@@ -89,8 +89,8 @@ void write_source(const std::string& path, const std::string& text) {
 }
 
 std::vector<std::byte> read_module(const std::string& path) {
-  std::ifstream in(platform::path_of(path), std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+  std::ifstream file(platform::path_of(path), std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
   const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
   return {begin, begin + bytes.size()};
 }

@@ -33,8 +33,8 @@ class CompilerFolder {
 };
 
 /// Runs the compiler and returns its output. Fails (unsupported) after a failed exit or more than TERN_COMPILER_SECONDS
-/// (300); `work` describes the task in the error: "compiling tern_pointwise". `folder` has the input files.
-std::string run_compiler(const CompilerProgram& compiler, const std::string& work,
+/// (300); `task` names the task in the error: "compiling tern_pointwise". `folder` has the input files.
+std::string run_compiler(const CompilerProgram& compiler, const std::string& task,
                          const std::vector<std::string>& arguments, const CompilerFolder* folder = nullptr,
                          const platform::EnvironmentVariables& variables = {});
 

@@ -38,8 +38,8 @@ Function& only_function(Program& program) {
 
 std::vector<FunctionInput*> user_inputs(Function& f) {
   std::vector<FunctionInput*> found;
-  for (FunctionInput& in : f.inputs) {
-    if (in.kind == FunctionInput::Kind::user) found.push_back(&in);
+  for (FunctionInput& input : f.inputs) {
+    if (input.kind == FunctionInput::Kind::user) found.push_back(&input);
   }
   return found;
 }
@@ -71,18 +71,19 @@ EmbeddingReport add_embedding(Program& program, const EmbeddingOptions& options)
 
   const auto index = static_cast<std::uint32_t>(&f - program.functions.data());
   Builder b(program, index);
-  const std::size_t own = b.function().nodes.size();
-  const ValueId fits = b.expr("l >= 1 && l <= n", {{"l", inputs[1]->value}, {"n", b.from_dim(tokens.shape[1])}},
-                              DType::i64, DType::boolean);
-  b.add_all(Op::assert_true, {b.reduce(fits, "all", {0}, false, DType::boolean)},
+  const std::size_t node_count = b.function().nodes.size();
+  const ValueId lengths_fit = b.expr("l >= 1 && l <= n", {{"l", inputs[1]->value}, {"n", b.from_dim(tokens.shape[1])}},
+                                     DType::i64, DType::boolean);
+  b.add_all(Op::assert_true, {b.reduce(lengths_fit, "all", {0}, false, DType::boolean)},
             {attr_text(AttrKey::text, "lengths has a number outside 1 to the number of tokens")});
   Function& function = b.function();
-  std::rotate(function.nodes.begin(), function.nodes.begin() + static_cast<std::ptrdiff_t>(own), function.nodes.end());
+  std::rotate(function.nodes.begin(), function.nodes.begin() + static_cast<std::ptrdiff_t>(node_count),
+              function.nodes.end());
   const ValueId vectors = b.cast(function.outputs[0].value, DType::f32);
   function.name = embedding::kEmbed;
-  const std::vector<FunctionInput*> named = user_inputs(function);
-  named[0]->name = embedding::kTokens;
-  named[1]->name = embedding::kLengths;
+  const std::vector<FunctionInput*> inputs_in_order = user_inputs(function);
+  inputs_in_order[0]->name = embedding::kTokens;
+  inputs_in_order[1]->name = embedding::kLengths;
   function.outputs = {{FunctionOutput::Kind::tensor, vectors, std::string(embedding::kEmbeddings)}};
   function.in_tree.clear();
   function.out_tree.clear();

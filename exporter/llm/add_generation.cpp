@@ -51,13 +51,13 @@ class AddGenerationStep {
   /// Gives the function the inputs and results of names.h. Returns how many attention nodes read the filled slots
   /// alone.
   std::size_t add_step() {
-    const std::size_t own = b_.function().nodes.size();
+    const std::size_t old_node_count = b_.function().nodes.size();
     replace_inputs();
-    const std::size_t added = b_.function().nodes.size() - own;
-    move_to_front(b_.function(), own);
-    const std::size_t changed = read_filled_slots(b_, filled_, added, signature_.slots);
+    const std::size_t added_count = b_.function().nodes.size() - old_node_count;
+    move_to_front(b_.function(), old_node_count);
+    const std::size_t changed_count = read_filled_slots(b_, filled_, added_count, signature_.slots);
     replace_results();
-    return changed;
+    return changed_count;
   }
 
  private:
@@ -72,8 +72,9 @@ class AddGenerationStep {
   }
 
   void replace_inputs() {
-    const std::vector<FunctionInput> before = b_.function().inputs;
-    const ValueId old_tokens = before[signature_.tokens].value, old_position = before[signature_.position].value;
+    const std::vector<FunctionInput> old_inputs = b_.function().inputs;
+    const ValueId old_tokens = old_inputs[signature_.tokens].value,
+                  old_position = old_inputs[signature_.position].value;
     const ValueId tokens = add_input(llm::kTokens, {DType::i64, {1, signature_.count}});
     const ValueId position = add_input(llm::kPosition, {DType::i64, {1}});
     if (kind_ != StepKind::verifies) {
@@ -91,8 +92,8 @@ class AddGenerationStep {
     // Existing nodes read the replacements of the old inputs.
     use_instead(b_.function(), old_tokens, as_tokens);
     use_instead(b_.function(), old_position, as_position);
-    for (const FunctionInput& in : before) {
-      if (in.kind == FunctionInput::Kind::state) inputs_.push_back(in);
+    for (const FunctionInput& input : old_inputs) {
+      if (input.kind == FunctionInput::Kind::state) inputs_.push_back(input);
     }
     b_.function().inputs = inputs_;
   }
@@ -123,8 +124,8 @@ class AddGenerationStep {
   /// First position, or the position of each token, in the program's own form.
   ValueId positions(ValueId first, const TensorType type) {
     ValueId v = first;
-    const bool each = type.rank() > 0 && !type.shape.back().is(1);
-    if (each) v = b_.expr("i + p", {{"i", b_.iota(signature_.count, DType::i64)}, {"p", first}}, DType::i64);
+    const bool has_positions = type.rank() > 0 && !type.shape.back().is(1);
+    if (has_positions) v = b_.expr("i + p", {{"i", b_.iota(signature_.count, DType::i64)}, {"p", first}}, DType::i64);
     return b_.cast(b_.reshape(v, type.shape), type.dtype);
   }
 
@@ -173,7 +174,7 @@ void note_metadata(Program& program, const GenerationOptions& options, const Gen
 }
 
 /// The file's own functions for several tokens and for one token, if present.
-std::optional<std::pair<std::uint32_t, std::uint32_t>> own_steps(const Program& program) {
+std::optional<std::pair<std::uint32_t, std::uint32_t>> find_model_steps(const Program& program) {
   const int prefill = program.find_entry(std::string(llm::kPrefill)),
             decode = program.find_entry(std::string(llm::kDecode));
   if (entries(program).size() != 2 || prefill < 0 || decode < 0) return {};
@@ -182,7 +183,7 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> own_steps(const Program& 
 
 /// The program's own two functions, or its only function and a copy.
 std::pair<std::uint32_t, std::uint32_t> steps(Program& program, std::uint32_t function, const DecoderSignature& first) {
-  if (const auto own = own_steps(program)) return *own;
+  if (const auto model_steps = find_model_steps(program)) return *model_steps;
   const int symbol = program.pool.symbol_of(first.count);
   if (symbol < 0) {
     fail(ErrorCode::invalid_argument,
@@ -193,7 +194,7 @@ std::pair<std::uint32_t, std::uint32_t> steps(Program& program, std::uint32_t fu
 }
 
 std::uint32_t first_entry(const Program& program) {
-  if (const auto own = own_steps(program)) return own->first;
+  if (const auto model_steps = find_model_steps(program)) return model_steps->first;
   const std::vector<std::uint32_t> found = entries(program);
   if (found.size() == 1) return found[0];
   std::string names;
@@ -246,8 +247,9 @@ GenerationReport add_generation(Program& program, const GenerationOptions& optio
   if (options.bos) check_token(*options.bos, signature.vocabulary, "--bos");
   for (const std::int64_t id : options.eos) check_token(id, signature.vocabulary, "--eos");
   const auto [prefill, decode] = steps(program, first, signature);
-  const DecoderSignature one = decoder_signature(program, program.functions[decode], options.context);
-  if (!one.count.is(1) || one.vocabulary != signature.vocabulary || one.slots != signature.slots) {
+  const DecoderSignature decode_signature = decoder_signature(program, program.functions[decode], options.context);
+  if (!decode_signature.count.is(1) || decode_signature.vocabulary != signature.vocabulary ||
+      decode_signature.slots != signature.slots) {
     fail(ErrorCode::invalid_argument,
          "--llm: decode must take one token, and have the vocabulary and the cache of prefill");
   }
@@ -255,7 +257,7 @@ GenerationReport add_generation(Program& program, const GenerationOptions& optio
   const std::optional<std::uint32_t> verify = add_verify(program, prefill, signature, options, report);
   const StepKind kind = options.batch > 0 ? StepKind::samples_in_slots : StepKind::samples;
   AddGenerationStep(program, prefill, signature, kind).add_step();
-  report.attention = AddGenerationStep(program, decode, one, kind).add_step();
+  report.attention = AddGenerationStep(program, decode, decode_signature, kind).add_step();
   if (options.batch > 0) work_in_slots(program, prefill, decode, verify, options.batch);
   note_metadata(program, options, report);
   remove_dead_code(program);

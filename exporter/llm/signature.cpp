@@ -17,13 +17,13 @@ constexpr const char* kAdvice =
     "export a decoder whose inputs are token ids [1, n], n dynamic, and their position, and whose buffers are a static "
     "key/value cache (docs/generate.md)";
 
-[[noreturn]] void refuse(const std::string& what) {
-  fail(ErrorCode::invalid_argument, fmt::format("--llm: {}; {}", what, kAdvice));
+[[noreturn]] void refuse(const std::string& problem) {
+  fail(ErrorCode::invalid_argument, fmt::format("--llm: {}; {}", problem, kAdvice));
 }
 
-std::string input_text(const Program& program, const Function& f, const FunctionInput& in) {
-  return fmt::format("input '{}' ({})", in.name,
-                     text_of(f.values[static_cast<std::size_t>(in.value)].type, program.pool));
+std::string input_text(const Program& program, const Function& f, const FunctionInput& input) {
+  return fmt::format("input '{}' ({})", input.name,
+                     text_of(f.values[static_cast<std::size_t>(input.value)].type, program.pool));
 }
 
 bool is_index(const TensorType& t) {

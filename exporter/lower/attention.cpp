@@ -15,28 +15,28 @@ struct AttentionOperands {
 };
 
 AttentionOperands operands(Builder& b, const Call& c, ArgumentName mask) {
-  AttentionOperands in{c.tensor("query"), c.tensor("key"), c.tensor("value"),
-                       mask.empty() ? kNoValue : c.tensor_or_none(mask)};
-  const int rank = std::max({b.rank(in.q), b.rank(in.k), b.rank(in.v)});
-  in.q = expand_rank(b, in.q, rank);
-  in.k = expand_rank(b, in.k, rank);
-  in.v = expand_rank(b, in.v, rank);
-  if (rank < 3) return in;
+  AttentionOperands operands_in{c.tensor("query"), c.tensor("key"), c.tensor("value"),
+                                mask.empty() ? kNoValue : c.tensor_or_none(mask)};
+  const int rank = std::max({b.rank(operands_in.q), b.rank(operands_in.k), b.rank(operands_in.v)});
+  operands_in.q = expand_rank(b, operands_in.q, rank);
+  operands_in.k = expand_rank(b, operands_in.k, rank);
+  operands_in.v = expand_rank(b, operands_in.v, rank);
+  if (rank < 3) return operands_in;
   // The op lets heads of q share heads of k; a single head of q among many of k is broadcasting.
-  Dims q = b.shape(in.q);
+  Dims q = b.shape(operands_in.q);
   if (q[static_cast<std::size_t>(rank - 3)].is(1)) {
-    q[static_cast<std::size_t>(rank - 3)] = b.size(in.k, rank - 3);
-    in.q = b.expand(in.q, q);
+    q[static_cast<std::size_t>(rank - 3)] = b.size(operands_in.k, rank - 3);
+    operands_in.q = b.expand(operands_in.q, q);
   }
-  const auto match = [&](ValueId v, ValueId other) {
+  const auto match = [&](ValueId v, ValueId reference) {
     Dims s = b.shape(v);
-    if (!s[static_cast<std::size_t>(rank - 3)].is(1) || b.size(other, rank - 3).is(1)) return v;
-    s[static_cast<std::size_t>(rank - 3)] = b.size(other, rank - 3);
+    if (!s[static_cast<std::size_t>(rank - 3)].is(1) || b.size(reference, rank - 3).is(1)) return v;
+    s[static_cast<std::size_t>(rank - 3)] = b.size(reference, rank - 3);
     return b.expand(v, s);
   };
-  in.k = match(in.k, in.v);
-  in.v = match(in.v, in.k);
-  return in;
+  operands_in.k = match(operands_in.k, operands_in.v);
+  operands_in.v = match(operands_in.v, operands_in.k);
+  return operands_in;
 }
 
 /// Reads the operands of a decomposed variant. Dropout is refused: the results lack the dropout mask, and the backward
@@ -54,13 +54,13 @@ std::vector<Attr> attributes(const Call& c) {
 }
 
 /// Reads keys and values in place instead of copying them for each query head; copies would cover the whole cache.
-ValueId attend(Builder& b, const Call& c, const AttentionOperands& in) {
-  ValueId k = before_repeating_heads(b, in.k), v = before_repeating_heads(b, in.v);
+ValueId attend(Builder& b, const Call& c, const AttentionOperands& operands_in) {
+  ValueId k = before_repeating_heads(b, operands_in.k), v = before_repeating_heads(b, operands_in.v);
   if (k == kNoValue || v == kNoValue || !(b.size(k, -3) == b.size(v, -3))) {
-    k = in.k;
-    v = in.v;
+    k = operands_in.k;
+    v = operands_in.v;
   }
-  return b.add(Op::attention, {in.q, k, v, in.mask}, attributes(c));
+  return b.add(Op::attention, {operands_in.q, k, v, operands_in.mask}, attributes(c));
 }
 
 /// Repeats the keys or values shared by several query heads, once per head.
@@ -74,26 +74,31 @@ ValueId repeated(Builder& b, ValueId x, ValueId q) {
 }
 
 /// Scores of every query and key, masked, in the wider type.
-ValueId scores(Builder& b, const Call& c, const AttentionOperands& in) {
-  const DType wide = compute_type(b.dtype(in.q));
-  const ValueId s = product(b, in.q, b.transpose(repeated(b, in.k, in.q), -1, -2), wide);
-  const ValueId width = b.from_dim(b.size(in.q, -1));
+ValueId scores(Builder& b, const Call& c, const AttentionOperands& operands_in) {
+  const DType compute_dtype = compute_type(b.dtype(operands_in.q));
+  const ValueId s =
+      product(b, operands_in.q, b.transpose(repeated(b, operands_in.k, operands_in.q), -1, -2), compute_dtype);
+  const ValueId width = b.from_dim(b.size(operands_in.q, -1));
   const double scale = c.has_argument("scale") ? c.number("scale") : 0.0;
   const std::string scaled = c.has_argument("scale") ? "s * scale" : "s / sqrt(n)";
   const auto r = static_cast<int>(b.rank(s));
-  const std::string seen = c.flag_or("is_causal", false)
-                               ? "index(" + std::to_string(r - 1) + ") <= index(" + std::to_string(r - 2) + ")"
-                               : "true";
+  const std::string visible = c.flag_or("is_causal", false)
+                                  ? "index(" + std::to_string(r - 1) + ") <= index(" + std::to_string(r - 2) + ")"
+                                  : "true";
   std::vector<ExprArg> args{{"s", s}};
   if (c.has_argument("scale")) {
     args.emplace_back("scale", scale);
   } else {
     args.emplace_back("n", width);
   }
-  if (in.mask == kNoValue) return b.expr(seen == "true" ? scaled : seen + " ? " + scaled + " : -inf", args, wide, wide);
-  args.emplace_back("m", in.mask);
-  const std::string masked = b.dtype(in.mask) == DType::boolean ? "m ? " + scaled + " : -inf" : scaled + " + m";
-  return b.expr(seen == "true" ? masked : seen + " ? (" + masked + ") : -inf", args, wide, wide);
+  if (operands_in.mask == kNoValue)
+    return b.expr(visible == "true" ? scaled : visible + " ? " + scaled + " : -inf", args, compute_dtype,
+                  compute_dtype);
+  args.emplace_back("m", operands_in.mask);
+  const std::string masked =
+      b.dtype(operands_in.mask) == DType::boolean ? "m ? " + scaled + " : -inf" : scaled + " + m";
+  return b.expr(visible == "true" ? masked : visible + " ? (" + masked + ") : -inf", args, compute_dtype,
+                compute_dtype);
 }
 
 ValueId logsumexp(Builder& b, ValueId s) {
@@ -115,26 +120,27 @@ ValueId probabilities(Builder& b, ValueId s, DType result) {
 Values sdpa(Builder& b, const Call& c) {
   const double p = c.number_or("dropout_p", 0.0);
   if (p == 0) return {attend(b, c, operands_without_dropout(b, c, "attn_mask"))};
-  const AttentionOperands in = operands(b, c, "attn_mask");
-  const ValueId retained = dropped(b, probabilities(b, scores(b, c, in), b.dtype(in.q)), 1 - p);
-  return {b.cast(product(b, retained, repeated(b, in.v, in.q), compute_type(b.dtype(in.q))), b.dtype(in.q))};
+  const AttentionOperands operands_in = operands(b, c, "attn_mask");
+  const ValueId retained = dropped(b, probabilities(b, scores(b, c, operands_in), b.dtype(operands_in.q)), 1 - p);
+  return {b.cast(product(b, retained, repeated(b, operands_in.v, operands_in.q), compute_type(b.dtype(operands_in.q))),
+                 b.dtype(operands_in.q))};
 }
 
 Values sdpa_math(Builder& b, const Call& c) {
-  const AttentionOperands in = operands_without_dropout(b, c, "attn_mask");
-  return {attend(b, c, in), probabilities(b, scores(b, c, in), b.dtype(in.q))};
+  const AttentionOperands operands_in = operands_without_dropout(b, c, "attn_mask");
+  return {attend(b, c, operands_in), probabilities(b, scores(b, c, operands_in), b.dtype(operands_in.q))};
 }
 
 Values flash_cpu(Builder& b, const Call& c) {
-  const AttentionOperands in = operands_without_dropout(b, c, "attn_mask");
-  return {attend(b, c, in), logsumexp(b, scores(b, c, in))};
+  const AttentionOperands operands_in = operands_without_dropout(b, c, "attn_mask");
+  return {attend(b, c, operands_in), logsumexp(b, scores(b, c, operands_in))};
 }
 
 Values flash_cpu_backward(Builder& b, const Call& c) {
-  const AttentionOperands in = operands_without_dropout(b, c, "attn_mask");
+  const AttentionOperands operands_in = operands_without_dropout(b, c, "attn_mask");
   Node n;
   n.op = Op::attention;
-  n.inputs = {in.q, in.k, in.v, in.mask};
+  n.inputs = {operands_in.q, operands_in.k, operands_in.v, operands_in.mask};
   n.attrs = attributes(c);
   Values r = apply_gradient_rule(b, n, {c.tensor("grad_out")}, {true, true, true, false});
   r.pop_back();  // the mask has no gradient
@@ -143,15 +149,15 @@ Values flash_cpu_backward(Builder& b, const Call& c) {
 
 /// The CUDA kernels' further results only serve their backward passes.
 Values flash(Builder& b, const Call& c) {
-  const AttentionOperands in = operands_without_dropout(b, c, {});
-  Values r{attend(b, c, in), logsumexp(b, scores(b, c, in))};
+  const AttentionOperands operands_in = operands_without_dropout(b, c, {});
+  Values r{attend(b, c, operands_in), logsumexp(b, scores(b, c, operands_in))};
   r.resize(9, kNoValue);
   return r;
 }
 
 Values efficient(Builder& b, const Call& c) {
-  const AttentionOperands in = operands_without_dropout(b, c, "attn_bias");
-  return {attend(b, c, in), logsumexp(b, scores(b, c, in)), kNoValue, kNoValue};
+  const AttentionOperands operands_in = operands_without_dropout(b, c, "attn_bias");
+  return {attend(b, c, operands_in), logsumexp(b, scores(b, c, operands_in)), kNoValue, kNoValue};
 }
 
 constexpr Lowering kAttentionLowerings[] = {

@@ -40,10 +40,10 @@ struct Scan {
   }
 };
 
-/// y[n] = x[n] - sum over k of a[k] * y[n - order + k], in float64. x: [B, C, N]; a: [C, order]; `past`: the outputs
-/// before y[0], [B, C, order]. A block of outputs is linear in its inputs and in the last outputs of the previous
-/// block, so blocks carry only their last outputs.
-ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past) {
+/// y[n] = x[n] - sum over k of a[k] * y[n - order + k], in float64. x: [B, C, N]; a: [C, order]; `past_outputs`: the
+/// outputs before y[0], [B, C, order]. A block of outputs is linear in its inputs and in the last outputs of the
+/// previous block, so blocks carry only their last outputs.
+ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past_outputs) {
   ExprPool& p = b.pool();
   const Dim batch = b.size(x, 0), channels = b.size(x, 1), length = b.size(x, 2), order = b.size(a, 1);
   std::int64_t block = 128;
@@ -54,16 +54,16 @@ ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past) {
   const ValueId row = b.unsqueeze(b.iota(p.sub(order, 1), DType::i64), 1);
   const ValueId shift = b.expr("i + 1 == j ? 1 : 0", {{"i", row}, {"j", b.iota(order, DType::i64)}}, DType::f64);
   ValueId power = b.concat({b.expand(b.unsqueeze(shift, 0), {channels, p.sub(order, 1), order}), negative}, 1);
-  // Row i of `free` gives output i of a block without input; each round doubles the rows.
-  ValueId free = negative;
+  // Row i of `impulse_response` gives output i of a block without input; each round doubles the rows.
+  ValueId impulse_response = negative;
   for (std::int64_t rows = 1; rows < block; rows *= 2) {
-    free = b.concat({free, b.matmul(free, power)}, 1);
+    impulse_response = b.concat({impulse_response, b.matmul(impulse_response, power)}, 1);
     power = b.matmul(power, power);
   }
   // Impulse response, and its matrix: column j is the response delayed by j.
-  const ValueId after =
-      b.reshape(b.slice(b.slice(free, 1, 0, block - 1), 2, p.sub(order, 1), 1), {channels, block - 1});
-  const ValueId response = b.concat({b.full({channels, 1}, 1, DType::f64), after}, 1);
+  const ValueId response_tail =
+      b.reshape(b.slice(b.slice(impulse_response, 1, 0, block - 1), 2, p.sub(order, 1), 1), {channels, block - 1});
+  const ValueId response = b.concat({b.full({channels, 1}, 1, DType::f64), response_tail}, 1);
   const ValueId position = b.expr("i - j + last",
                                   {{"i", b.unsqueeze(b.iota(block, DType::i64), 1)},
                                    {"j", b.iota(block, DType::i64)},
@@ -80,13 +80,13 @@ ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past) {
   // [blocks, C, B, order]: the last outputs of each block without a past.
   const ValueId last = b.permute(
       b.reshape(b.slice(driven, 2, p.sub(block, order), order), {channels, batch, blocks, order}), {2, 0, 1, 3});
-  const Scan scan{{b.permute(past, {1, 0, 2})}, {last}, {b.transpose(power, 1, 2)}};
-  const auto step = [](Builder& f, std::span<const ValueId> in) -> Values {
-    return {f.expr("s + v", {{"s", f.matmul(in[0], in[2])}, {"v", in[1]}}, DType::f64), in[0]};
+  const Scan scan{{b.permute(past_outputs, {1, 0, 2})}, {last}, {b.transpose(power, 1, 2)}};
+  const auto step = [](Builder& f, std::span<const ValueId> operands) -> Values {
+    return {f.expr("s + v", {{"s", f.matmul(operands[0], operands[2])}, {"v", operands[1]}}, DType::f64), operands[0]};
   };
-  const ValueId before = scan.run(b, "recurrence", step).at(1);
-  const ValueId from_past =
-      b.matmul(b.reshape(b.permute(before, {1, 2, 0, 3}), {channels, lines, order}), b.transpose(free, 1, 2));
+  const ValueId block_states = scan.run(b, "recurrence", step).at(1);
+  const ValueId from_past = b.matmul(b.reshape(b.permute(block_states, {1, 2, 0, 3}), {channels, lines, order}),
+                                     b.transpose(impulse_response, 1, 2));
   const ValueId y = b.expr("d + f", {{"d", driven}, {"f", from_past}}, DType::f64);
   const ValueId joined = b.permute(b.reshape(y, {channels, batch, blocks, block}), {1, 0, 2, 3});
   return b.slice(b.reshape(joined, {batch, channels, p.mul(blocks, block)}), 2, 0, length);
@@ -100,14 +100,15 @@ Values lfilter(Builder& b, const Call& c) {
   if (!taps.is_const()) c.unsupported("the number of coefficients is symbolic");
   const std::int64_t order = taps.value() - 1;
   const Dim length = b.size(x, 2);
-  const ValueId past = b.slice(padded, 2, 0, order);
+  const ValueId past_samples = b.slice(padded, 2, 0, order);
   // The last coefficient multiplies the previous contents of the result's memory.
   const ValueId input =
       b.expr("x - old * a", {{"x", x}, {"old", b.slice(padded, 2, order, length)}, {"a", b.slice(a, 1, order, 1)}},
              DType::f64);
   const ValueId y =
-      order == 0 ? input : recurrence(b, input, b.cast(b.slice(a, 1, 0, order), DType::f64), b.cast(past, DType::f64));
-  return {b.concat({past, b.cast(y, b.dtype(padded))}, 2)};
+      order == 0 ? input
+                 : recurrence(b, input, b.cast(b.slice(a, 1, 0, order), DType::f64), b.cast(past_samples, DType::f64));
+  return {b.concat({past_samples, b.cast(y, b.dtype(padded))}, 2)};
 }
 
 /// _overdrive_core_loop(waveform, temp, last_in, last_out, output_waveform), all [B, N] or [B]
@@ -119,13 +120,14 @@ Values overdrive(Builder& b, const Call& c) {
   const ValueId earlier =
       b.concat({b.unsqueeze(c.tensor("last_in"), 1), b.slice(temp, 1, 0, b.pool().sub(length, 1))}, 1);
   const ValueId difference = b.expr("x - y", {{"x", temp}, {"y", earlier}}, DType::f64);
-  const ValueId past = b.cast(b.reshape(c.tensor("last_out"), {rows, 1, 1}), DType::f64);
-  const ValueId out =
-      b.reshape(recurrence(b, b.unsqueeze(difference, 1), b.full({1, 1}, -kDecay, DType::f64), past), {rows, length});
+  const ValueId last_output = b.cast(b.reshape(c.tensor("last_out"), {rows, 1, 1}), DType::f64);
+  const ValueId filtered = b.reshape(
+      recurrence(b, b.unsqueeze(difference, 1), b.full({1, 1}, -kDecay, DType::f64), last_output), {rows, length});
   const auto newest = [&](ValueId v) {
     return b.cast(b.reshape(b.slice(v, 1, b.pool().sub(length, 1), 1), {rows}), t);
   };
-  return {newest(temp), newest(out), b.expr("w * 0.5 + o * 0.75", {{"w", waveform}, {"o", out}}, DType::f64, t)};
+  return {newest(temp), newest(filtered),
+          b.expr("w * 0.5 + o * 0.75", {{"w", waveform}, {"o", filtered}}, DType::f64, t)};
 }
 
 /// Surrounds and separates labels [L] with blanks: [2 * L + 1].
@@ -152,13 +154,16 @@ Values forced_align(Builder& b, const Call& c) {
   // Move of the last step: 0 stays, 1 comes from the previous label, 2 skips a blank.
   const ValueId start = b.expr("i == 0 ? 0 : -inf", {{"i", position}}, t);
   const Scan forward{{start}, {p}, {skips}};
-  const auto step = [t](Builder& f, std::span<const ValueId> in) -> Values {
-    const auto before = [&](std::int64_t count) { return f.pad(in[0], {count}, {-count}, kAudioNever); };
-    const std::vector<ExprArg> ways = {
-        {"stay", in[0]}, {"one", before(1)}, {"two", before(2)}, {"s", in[2]}, {"p", in[1]}};
-    return {f.expr("skip = s ? two : -inf; max(max(stay, one), skip) + p", ways, t),
-            f.expr("skip = s ? two : -inf; skip > one && skip > stay ? 2 : one > stay && one > skip ? 1 : 0", ways, t,
-                   DType::i64)};
+  const auto step = [t](Builder& f, std::span<const ValueId> operands) -> Values {
+    const auto shifted_back = [&](std::int64_t count) { return f.pad(operands[0], {count}, {-count}, kAudioNever); };
+    const std::vector<ExprArg> arguments = {{"stay", operands[0]},
+                                            {"one", shifted_back(1)},
+                                            {"two", shifted_back(2)},
+                                            {"s", operands[2]},
+                                            {"p", operands[1]}};
+    return {f.expr("skip = s ? two : -inf; max(max(stay, one), skip) + p", arguments, t),
+            f.expr("skip = s ? two : -inf; skip > one && skip > stay ? 2 : one > stay && one > skip ? 1 : 0", arguments,
+                   t, DType::i64)};
   };
   const Values walked = forward.run(b, "align", step);
 
@@ -169,11 +174,11 @@ Values forced_align(Builder& b, const Call& c) {
                               {"n", b.from_dim(states)}},
                              t, DType::i64);
   const Scan backward{{end}, {b.flip(walked.at(1), {0})}, {}};
-  const auto back = [](Builder& f, std::span<const ValueId> in) -> Values {
-    const ValueId origin = f.reshape(f.gather(in[1], f.reshape(in[0], {1}), 0), {});
-    return {f.expr("i - o", {{"i", in[0]}, {"o", origin}}, DType::i64), in[0]};
+  const auto step_back = [](Builder& f, std::span<const ValueId> operands) -> Values {
+    const ValueId origin = f.reshape(f.gather(operands[1], f.reshape(operands[0], {1}), 0), {});
+    return {f.expr("i - o", {{"i", operands[0]}, {"o", origin}}, DType::i64), operands[0]};
   };
-  const ValueId path = b.flip(backward.run(b, "trace", back).at(1), {0});
+  const ValueId path = b.flip(backward.run(b, "trace", step_back).at(1), {0});
   const ValueId found = b.index_select(labels, path, 0);
   return {b.cast(b.unsqueeze(found, 0), b.dtype(targets)), log_probs};
 }
@@ -205,10 +210,10 @@ Values rnnt_loss(Builder& b, const Call& c) {
   const ValueId earlier = b.pad(blanks, {0, 1, 0}, {0, -1, 0});
   const ValueId start = b.expand(b.expr("i == 0 ? 0 : -inf", {{"i", b.iota(states, DType::i64)}}, t), {rows, states});
   const Scan scan{{start}, {first_axis(earlier), first_axis(sums)}, {}};
-  const auto step = [t](Builder& f, std::span<const ValueId> in) -> Values {
-    const ValueId arrived = f.expr("a + b - e", {{"a", in[0]}, {"b", in[1]}, {"e", in[2]}}, t);
+  const auto step = [t](Builder& f, std::span<const ValueId> operands) -> Values {
+    const ValueId arrived = f.expr("a + b - e", {{"a", operands[0]}, {"b", operands[1]}, {"e", operands[2]}}, t);
     const ValueId alpha =
-        f.expr("l + e", {{"l", scan_along(f, arrived, ScanKind::logcumsumexp, 1, t)}, {"e", in[2]}}, t);
+        f.expr("l + e", {{"l", scan_along(f, arrived, ScanKind::logcumsumexp, 1, t)}, {"e", operands[2]}}, t);
     return {alpha, alpha};
   };
   const ValueId alphas = b.move_axis(scan.run(b, "transducer", step).at(1), 0, 1);  // [B, T, U]

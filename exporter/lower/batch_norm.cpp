@@ -6,7 +6,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-ValueId nothing(Builder& b, DType t) {
+ValueId empty_tensor(Builder& b, DType t) {
   return b.full({0}, 0, t);
 }
 
@@ -37,21 +37,21 @@ std::vector<std::int64_t> all_but_channels(Builder& b, ValueId x) {
 
 /// PyTorch's CPU kernels store the mean and 1 / deviation of float16 and bfloat16 batches in the batch's type unless
 /// the weight is wider; bfloat16 also rounds the sum of squared distances and the variance.
-void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const ExprArg& n, ValueId* var,
+void round_statistics(Builder& b, const Call& c, ValueId x, DType statistics_dtype, const ExprArg& n, ValueId* var,
                       BatchNorm* r) {
   ValueId rounded = *var;
-  if (stored == DType::bf16) {
-    const ValueId distances = b.expr("v * n", {{"v", *var}, n}, stored);
-    rounded = b.expr("d / n", {{"d", distances}, n}, stored);
+  if (statistics_dtype == DType::bf16) {
+    const ValueId distances = b.expr("v * n", {{"v", *var}, n}, statistics_dtype);
+    rounded = b.expr("d / n", {{"d", distances}, n}, statistics_dtype);
     *var = b.expr("d / n", {{"d", distances}, n}, DType::f32);
   }
-  const DType wide = compute_type(stored);
-  r->mean = b.cast(r->mean, stored);
-  r->rstd = b.expr("1 / sqrt(v + e)", {{"v", rounded}, {"e", c.number("eps")}}, stored);
+  const DType compute_dtype = compute_type(statistics_dtype);
+  r->mean = b.cast(r->mean, statistics_dtype);
+  r->rstd = b.expr("1 / sqrt(v + e)", {{"v", rounded}, {"e", c.number("eps")}}, statistics_dtype);
   Dims per_channel(static_cast<std::size_t>(b.rank(x)), 1);
   per_channel[1] = b.size(x, 1);
   const auto spread = [&](ArgumentName name, double otherwise) {
-    return c.has_argument(name) ? b.reshape(c.tensor(name), per_channel) : b.full({}, otherwise, wide);
+    return c.has_argument(name) ? b.reshape(c.tensor(name), per_channel) : b.full({}, otherwise, compute_dtype);
   };
   r->y = b.expr("a = r * w; x * a + (s - m * a)",
                 {{"x", x},
@@ -67,33 +67,34 @@ BatchNorm batch_norm_train(Builder& b, const Call& c) {
   if (b.numel(x).is(0)) {  // no elements to learn from, any rank
     BatchNorm r;
     r.y = x;
-    r.mean = r.rstd = nothing(b, compute_type(b.dtype(x)));
+    r.mean = r.rstd = empty_tensor(b, compute_type(b.dtype(x)));
     r.new_mean = c.tensor_or_none("running_mean");
     r.new_var = c.tensor_or_none("running_var");
     return r;
   }
   const auto axes = all_but_channels(b, x);
-  const DType wide = compute_type(b.dtype(x));
-  const DType stored = c.has_argument("weight") ? promote(b.dtype(x), b.dtype(c.tensor("weight"))) : b.dtype(x);
+  const DType compute_dtype = compute_type(b.dtype(x));
+  const DType statistics_dtype =
+      c.has_argument("weight") ? promote(b.dtype(x), b.dtype(c.tensor("weight"))) : b.dtype(x);
   const ExprArg n = size_arg(b, "n", count_along(b, x, axes));
   BatchNorm r;
-  r.mean = b.reduce(x, "mean", axes, false, wide);
-  ValueId var = variance(b, x, axes, 0, false, wide);
-  if (stored != compute_type(stored)) {
-    round_statistics(b, c, x, stored, n, &var, &r);
+  r.mean = b.reduce(x, "mean", axes, false, compute_dtype);
+  ValueId var = variance(b, x, axes, 0, false, compute_dtype);
+  if (statistics_dtype != compute_type(statistics_dtype)) {
+    round_statistics(b, c, x, statistics_dtype, n, &var, &r);
   } else {
     r.y = apply_batch_norm(b, c, x, r.mean, var);
-    r.rstd = b.expr("rsqrt(v + e)", {{"v", var}, {"e", c.number("eps")}}, wide);
+    r.rstd = b.expr("rsqrt(v + e)", {{"v", var}, {"e", c.number("eps")}}, compute_dtype);
   }
   const double momentum = c.number("momentum");
   if (c.has_argument("running_mean")) {
-    const ValueId old = c.tensor("running_mean");
-    r.new_mean = b.expr("m * n + (1 - m) * r", {{"r", old}, {"n", r.mean}, {"m", momentum}}, b.dtype(old));
+    const ValueId running = c.tensor("running_mean");
+    r.new_mean = b.expr("m * n + (1 - m) * r", {{"r", running}, {"n", r.mean}, {"m", momentum}}, b.dtype(running));
   }
   if (c.has_argument("running_var")) {
-    const ValueId old = c.tensor("running_var");
-    r.new_var =
-        b.expr("m * (v * n / (n - 1)) + (1 - m) * r", {{"r", old}, {"v", var}, {"m", momentum}, n}, b.dtype(old));
+    const ValueId running = c.tensor("running_var");
+    r.new_var = b.expr("m * (v * n / (n - 1)) + (1 - m) * r", {{"r", running}, {"v", var}, {"m", momentum}, n},
+                       b.dtype(running));
   }
   return r;
 }
@@ -109,7 +110,8 @@ Values batch_norm(Builder& b, const Call& c) {
 /// Returns y, the mean and 1 / deviation of a training batch (none in evaluation), and the new running statistics.
 Values normalize_batch(Builder& b, const Call& c, bool train) {
   const BatchNorm r = batch_norm_of(b, c, train);
-  if (!train) return {r.y, nothing(b, c.result_dtype(1)), nothing(b, c.result_dtype(2)), r.new_mean, r.new_var};
+  if (!train)
+    return {r.y, empty_tensor(b, c.result_dtype(1)), empty_tensor(b, c.result_dtype(2)), r.new_mean, r.new_var};
   return {r.y, b.cast(r.mean, c.result_dtype(1)), b.cast(r.rstd, c.result_dtype(2)), r.new_mean, r.new_var};
 }
 Values native_batch_norm(Builder& b, const Call& c) {
@@ -132,13 +134,13 @@ Values batch_norm_no_training(Builder& b, const Call& c) {
 }
 Values batch_norm_with_update(Builder& b, const Call& c) {
   Values r = normalize_batch(b, c, true);
-  r.insert(r.begin() + 3, nothing(b, DType::u8));  // the workspace of other devices' kernels
+  r.insert(r.begin() + 3, empty_tensor(b, DType::u8));  // the workspace of other devices' kernels
   return r;
 }
 Values batch_norm_no_update(Builder& b, const Call& c) {
   Values r = normalize_batch(b, c, false);
   r.resize(3);
-  r.push_back(nothing(b, DType::u8));
+  r.push_back(empty_tensor(b, DType::u8));
   return r;
 }
 
@@ -157,15 +159,15 @@ Values instance_norm(Builder& b, const Call& c) {
   const Dim samples = shape[0];
   flat[0] = 1;
   flat[1] = b.pool().mul(samples, channels);
-  Call each = c;
-  for (auto& [name, operand] : each.args) {
+  Call batch_call = c;
+  for (auto& [name, operand] : batch_call.args) {
     if (name == "input") operand.value = b.reshape(x, flat);
     const bool per_channel = name == "weight" || name == "bias" || name == "running_mean" || name == "running_var";
     if (per_channel && operand.kind == CallArgument::Kind::tensor) {
       operand.value = b.reshape(b.expand(operand.value, {samples, channels}), {flat[1]});
     }
   }
-  const BatchNorm r = batch_norm_train(b, each);
+  const BatchNorm r = batch_norm_train(b, batch_call);
   const auto averaged = [&](ValueId v) {
     return v == kNoValue ? v : b.reduce(b.reshape(v, {samples, channels}), "mean", {0}, false, b.dtype(v));
   };

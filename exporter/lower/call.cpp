@@ -37,7 +37,7 @@ const CallArgument* find(const Call& c, ArgumentName name) {
   return nullptr;
 }
 
-[[noreturn]] void wrong(const Call& c, ArgumentName name, const char* requested) {
+[[noreturn]] void fail_kind(const Call& c, ArgumentName name, const char* requested) {
   fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}; only {} is supported", c.target, name.text(),
                                            text_of(c.arg(name).kind), requested));
 }
@@ -72,7 +72,7 @@ ValueId Call::tensor(ArgumentName name) const {
     case CallArgumentKind::boolean: return builder->from_dim(o.integer, DType::boolean);
     case CallArgumentKind::number: return builder->scalar(o.number, DType::f32);
     case CallArgumentKind::complex: return builder->full({}, {o.number, o.imaginary}, DType::c64);
-    default: wrong(*this, name, "a tensor or a number");
+    default: fail_kind(*this, name, "a tensor or a number");
   }
 }
 
@@ -94,7 +94,7 @@ const std::vector<ValueId>& Call::tensors(ArgumentName name) const {
   if ((o.kind == CallArgumentKind::integers || o.kind == CallArgumentKind::numbers) && o.integers.empty() &&
       o.numbers.empty())
     return o.values;
-  wrong(*this, name, "a list of tensors");
+  fail_kind(*this, name, "a list of tensors");
 }
 
 Dim Call::dim(ArgumentName name) const {
@@ -104,7 +104,7 @@ Dim Call::dim(ArgumentName name) const {
   if (o.kind == CallArgumentKind::number && o.number == std::floor(o.number) && std::fabs(o.number) < 9e15) {
     return static_cast<std::int64_t>(o.number);
   }
-  wrong(*this, name, "an integer");
+  fail_kind(*this, name, "an integer");
 }
 
 std::int64_t Call::integer(ArgumentName name) const {
@@ -122,7 +122,7 @@ double Call::number(ArgumentName name) const {
   if (o.kind == CallArgumentKind::integer || o.kind == CallArgumentKind::boolean) {
     return static_cast<double>(constant(*this, name, o.integer));
   }
-  wrong(*this, name, "a number known at export");
+  fail_kind(*this, name, "a number known at export");
 }
 
 double Call::number_or(ArgumentName name, double otherwise) const {
@@ -133,7 +133,7 @@ bool Call::flag(ArgumentName name) const {
   const CallArgument& o = arg(name);
   if (o.kind == CallArgumentKind::boolean || o.kind == CallArgumentKind::integer)
     return constant(*this, name, o.integer) != 0;
-  wrong(*this, name, "a boolean");
+  fail_kind(*this, name, "a boolean");
 }
 
 bool Call::flag_or(ArgumentName name, bool otherwise) const {
@@ -143,7 +143,7 @@ bool Call::flag_or(ArgumentName name, bool otherwise) const {
 std::string Call::text(ArgumentName name) const {
   const CallArgument& o = arg(name);
   if (o.kind == CallArgumentKind::text || o.kind == CallArgumentKind::device) return o.text;
-  wrong(*this, name, "a text");
+  fail_kind(*this, name, "a text");
 }
 
 std::string Call::text_or(ArgumentName name, std::string_view otherwise) const {
@@ -154,7 +154,7 @@ DType Call::dtype_or(ArgumentName name, DType otherwise) const {
   const CallArgument* o = find(*this, name);
   if (o == nullptr || o->kind == CallArgumentKind::none) return otherwise;
   if (o->kind == CallArgumentKind::dtype) return o->dtype;
-  wrong(*this, name, "a dtype");
+  fail_kind(*this, name, "a dtype");
 }
 
 Dims Call::dims(ArgumentName name) const {
@@ -162,7 +162,7 @@ Dims Call::dims(ArgumentName name) const {
   if (o.kind == CallArgumentKind::integers || o.kind == CallArgumentKind::booleans) return o.integers;
   if (o.kind == CallArgumentKind::integer) return {o.integer};
   if (o.kind == CallArgumentKind::none || (o.kind == CallArgumentKind::tensors && o.values.empty())) return {};
-  wrong(*this, name, "a list of integers");
+  fail_kind(*this, name, "a list of integers");
 }
 
 std::vector<std::int64_t> Call::integers(ArgumentName name) const {
@@ -182,7 +182,7 @@ std::vector<double> Call::numbers(ArgumentName name) const {
   }
   if (o.kind == CallArgumentKind::number || o.kind == CallArgumentKind::integer) return {number(name)};
   if (o.kind == CallArgumentKind::tensors && o.values.empty()) return {};
-  wrong(*this, name, "a list of numbers");
+  fail_kind(*this, name, "a list of numbers");
 }
 
 DType Call::result_dtype(std::size_t i) const {
@@ -190,8 +190,8 @@ DType Call::result_dtype(std::size_t i) const {
   fail(ErrorCode::bad_file, fmt::format("{}: the file does not record the type of result {}", target, i));
 }
 
-void Call::unsupported(const std::string& why) const {
-  fail(ErrorCode::unsupported, fmt::format("{}: {}", target, why));
+void Call::unsupported(const std::string& reason) const {
+  fail(ErrorCode::unsupported, fmt::format("{}: {}", target, reason));
 }
 
 }  // namespace tern

@@ -43,7 +43,7 @@ ValueId total_weight(Builder& b, const Labels& l, DType t) {
 }
 
 /// Negated log-probability of the label, weighted. Classes are axis 1 of [N, C, ...].
-ValueId picked(Builder& b, ValueId logp, const Labels& l, DType t) {
+ValueId select_class(Builder& b, ValueId logp, const Labels& l, DType t) {
   const ValueId p = b.squeeze(b.gather(logp, b.unsqueeze(l.index, 1), 1), 1);
   if (l.weight != kNoValue) return b.expr("kept ? -p * w : 0", {{"kept", l.valid_mask}, {"p", p}, {"w", l.weight}}, t);
   return b.expr("kept ? -p : 0", {{"kept", l.valid_mask}, {"p", p}}, t);
@@ -61,7 +61,7 @@ Values nll_both(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const bool has_batch = b.rank(x) > 1;
   const Labels l = read_labels(b, c, batched(b, c.tensor("target"), has_batch), t);
-  ValueId losses = picked(b, b.cast(batched(b, x, has_batch), t), l, t);
+  ValueId losses = select_class(b, b.cast(batched(b, x, has_batch), t), l, t);
   const bool none = c.integer_or("reduction", 1) == 0;
   if (none && !has_batch) losses = b.squeeze(losses, 0);
   const ValueId weight = none ? b.scalar(0, t) : total_weight(b, l, t);
@@ -101,19 +101,20 @@ Values cross_entropy(Builder& b, const Call& c) {
 
   const Labels l = read_labels(b, c, batched(b, c.tensor("target"), has_batch), t);
   const double smoothing = c.number_or("label_smoothing", 0);
-  ValueId losses = picked(b, logp, l, t);
+  ValueId losses = select_class(b, logp, l, t);
   if (smoothing > 0) {
     // Label smoothing gives every class a share of the target: mixes in the mean loss of the classes.
-    ValueId all = logp;
+    ValueId weighted_logp = logp;
     if (c.has_argument("weight")) {
       Dims sizes(static_cast<std::size_t>(b.rank(logp)), 1);
       sizes[1] = b.size(logp, 1);
-      all = b.expr("logp * weight", {{"logp", logp}, {"weight", b.reshape(c.tensor("weight"), std::move(sizes))}}, t);
+      weighted_logp =
+          b.expr("logp * weight", {{"logp", logp}, {"weight", b.reshape(c.tensor("weight"), std::move(sizes))}}, t);
     }
     losses = b.expr("(1 - smoothing) * loss + (kept ? -all * smoothing / classes : 0)",
                     {{"loss", losses},
                      {"kept", l.valid_mask},
-                     {"all", b.reduce(all, "sum", {1}, false, t)},
+                     {"all", b.reduce(weighted_logp, "sum", {1}, false, t)},
                      {"smoothing", smoothing},
                      size_arg(b, "classes", b.size(logp, 1))},
                     t);

@@ -112,23 +112,23 @@ Values shard_dim_all_to_all(Builder& b, const Call& c) {
   if (gathered == divided) c.unsupported("gather_dim and shard_dim are the same axis");
   Dims shape = b.type(x).shape;
   const Dim full_size = c.declared.at(0).shape.at(static_cast<std::size_t>(gathered));
-  Dim& own = shape.at(static_cast<std::size_t>(gathered));
+  Dim& local_size = shape.at(static_cast<std::size_t>(gathered));
   Dim& rows = shape.at(static_cast<std::size_t>(divided));
-  if (!full_size.is_const() || !own.is_const() || !rows.is_const() || own.value() == 0)
+  if (!full_size.is_const() || !local_size.is_const() || !rows.is_const() || local_size.value() == 0)
     c.unsupported("the number of ranks follows from sizes, which must be constants: export it for fixed sizes");
-  const std::int64_t ranks = full_size.value() / own.value();
+  const std::int64_t ranks = full_size.value() / local_size.value();
   if (ranks == 0 || rows.value() % ranks != 0)
     c.unsupported("the number of ranks does not divide the size of axis shard_dim");
   rows = Dim(rows.value() / ranks);
-  own = full_size;
+  local_size = full_size;
   const Dims counts(static_cast<std::size_t>(ranks), rows);
-  const ValueId all =
+  const ValueId exchanged =
       add_collective(b, c, b.move_axis(x, divided, 0), CollectiveKind::all_to_all, ranks, "", 0, counts, counts);
-  Dims parts = b.type(all).shape;
-  parts[0] = rows;
-  parts.insert(parts.begin(), Dim(ranks));
-  const ValueId back = b.move_axis(b.reshape(all, parts), 1, divided + 1);
-  return {b.reshape(b.move_axis(back, 0, gathered), shape)};
+  Dims part_sizes = b.type(exchanged).shape;
+  part_sizes[0] = rows;
+  part_sizes.insert(part_sizes.begin(), Dim(ranks));
+  const ValueId merged = b.move_axis(b.reshape(exchanged, part_sizes), 1, divided + 1);
+  return {b.reshape(b.move_axis(merged, 0, gathered), shape)};
 }
 Values same_collective(Builder&, const Call& c) {
   return {c.tensor("input")};

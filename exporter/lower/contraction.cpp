@@ -6,7 +6,7 @@
 namespace tern {
 
 std::span<const Lowering> contraction_lowerings() {
-  static const std::vector<Lowering> all = [] {
+  static const std::vector<Lowering> lowerings = [] {
     std::vector<Lowering> v;
     for (std::span<const Lowering> table :
          {product_lowerings(), tensordot_lowerings(), convolution_lowerings(), pool_lowerings(), resize_lowerings(),
@@ -16,7 +16,7 @@ std::span<const Lowering> contraction_lowerings() {
     }
     return v;
   }();
-  return all;
+  return lowerings;
 }
 
 }  // namespace tern

@@ -20,7 +20,7 @@ std::span<const Lowering> distance_lowerings();          ///< cdist, pdist, pair
 std::span<const Lowering> covariance_lowerings();        ///< cov, corrcoef
 
 /// torch.matmul's product for operands of any rank from 1; the result's type is `dtype`, or the type of `a` if invalid.
-ValueId product(Builder& b, ValueId a, ValueId other, DType dtype = DType::invalid, ValueId bias = kNoValue);
+ValueId product(Builder& b, ValueId a, ValueId right, DType dtype = DType::invalid, ValueId bias = kNoValue);
 /// Scalar argument, or `otherwise` if absent.
 std::complex<double> scalar_or(const Call& c, ArgumentName name, std::complex<double> otherwise);
 /// Conjugate of `x`; a real x is returned unchanged.

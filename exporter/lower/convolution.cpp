@@ -41,9 +41,9 @@ ValueId convolve_complex(Builder& b, ValueId x, ValueId weight, ValueId bias, co
   };
   const ValueId re = convolve(b, component(x, "real(v)"), component(weight, "real(v)"), component(bias, "real(v)"), g);
   const ValueId im = convolve(b, component(x, "imag(v)"), component(weight, "imag(v)"), kNoValue, g);
-  const ValueId both = convolve(b, component(x, "real(v) + imag(v)"), component(weight, "real(v) + imag(v)"),
-                                component(bias, "real(v) + imag(v)"), g);
-  return b.expr("complex(re - im, both - re - im)", {{"re", re}, {"im", im}, {"both", both}}, complex, complex);
+  const ValueId sum_product = convolve(b, component(x, "real(v) + imag(v)"), component(weight, "real(v) + imag(v)"),
+                                       component(bias, "real(v) + imag(v)"), g);
+  return b.expr("complex(re - im, both - re - im)", {{"re", re}, {"im", im}, {"both", sum_product}}, complex, complex);
 }
 
 Values convolve(Builder& b, const Call& c, const Geometry& g) {

@@ -55,8 +55,8 @@ Values unique_dim_consecutive(Builder& b, const Call& c) {
 }
 Values unique_consecutive(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const bool has = c.has_argument("dim");
-  return select_requested(b, c, unique_of(b, c, x, has, has ? b.normal_axis(x, c.integer("dim")) : 0, true));
+  const bool has_dim = c.has_argument("dim");
+  return select_requested(b, c, unique_of(b, c, x, has_dim, has_dim ? b.normal_axis(x, c.integer("dim")) : 0, true));
 }
 
 Values histc(Builder& b, const Call& c) {
@@ -117,13 +117,13 @@ Values histogramdd(Builder& b, const Call& c) {
       edges.push_back(b.add_all(Op::histogram, {line}, std::move(attrs))[1]);
     }
     const Dim bins = b.pool().sub(b.size(edges[k], 0), 1);
-    const ValueId after = search(b, edges[k], line, true, DType::i64);
+    const ValueId edges_below = search(b, edges[k], line, true, DType::i64);
     const ValueId low = b.select(edges[k], 0, 0), high = b.select(edges[k], 0, bins);
-    const ValueId in =
+    const ValueId in_range =
         b.expr("x >= l && x <= h", {{"x", line}, {"l", low}, {"h", high}}, compute_type(t), DType::boolean);
     // The last bin includes its upper edge.
-    const ValueId bin = b.expr("max(min(i, n) - 1, 0)", {{"i", after}, size_arg(b, "n", bins)}, DType::i64);
-    inside = inside == kNoValue ? in : b.expr("a && c", {{"a", inside}, {"c", in}}, DType::boolean);
+    const ValueId bin = b.expr("max(min(i, n) - 1, 0)", {{"i", edges_below}, size_arg(b, "n", bins)}, DType::i64);
+    inside = inside == kNoValue ? in_range : b.expr("a && c", {{"a", inside}, {"c", in_range}}, DType::boolean);
     position = position == kNoValue
                    ? bin
                    : b.expr("p * n + i", {{"p", position}, {"i", bin}, size_arg(b, "n", bins)}, DType::i64);
@@ -188,9 +188,9 @@ Values segment_reduce(Builder& b, const Call& c) {
     offsets = c.tensor("offsets");
   } else {
     ValueId lengths = b.cast(c.tensor("lengths"), DType::i64);
-    Dims before(static_cast<std::size_t>(b.rank(lengths)), 0), after = before;
-    before[static_cast<std::size_t>(axis)] = 1;
-    offsets = b.pad(scan_along(b, lengths, ScanKind::cumsum, axis, DType::i64), before, after);
+    Dims padding_before(static_cast<std::size_t>(b.rank(lengths)), 0), padding_after = padding_before;
+    padding_before[static_cast<std::size_t>(axis)] = 1;
+    offsets = b.pad(scan_along(b, lengths, ScanKind::cumsum, axis, DType::i64), padding_before, padding_after);
   }
   if (b.dtype(offsets) != DType::i32) offsets = b.cast(offsets, DType::i64);
   const int kind = scatter_kind_from_name(c.text("reduce"));

@@ -23,8 +23,8 @@ ValueId covariance(Builder& b, const Call& c, ValueId x, double correction, Valu
   if (weights != kNoValue && importance != kNoValue) {
     w = b.expr("f * a", {{"f", weights}, {"a", importance}}, real);
   }
-  const auto total = [&](ValueId v, std::vector<std::int64_t> axes, bool keep) {
-    return b.reduce(v, "sum", axes, keep, b.dtype(v));
+  const auto total = [&](ValueId v, std::vector<std::int64_t> axes, bool keepdims) {
+    return b.reduce(v, "sum", axes, keepdims, b.dtype(v));
   };
   ValueId norm, mean;
   if (w == kNoValue) {
@@ -55,14 +55,14 @@ Values cov(Builder& b, const Call& c) {
 
 /// The covariance divided by both deviations, and brought within -1 and 1.
 Values corrcoef(Builder& b, const Call& c) {
-  const ValueId all = covariance(b, c, c.tensor("self"), 1, kNoValue, kNoValue);
-  const DType t = b.dtype(all);
-  if (b.size(all, 0).is(1)) return {squeezed(b, b.expr("c / c", {{"c", all}}, t))};
-  const Dim n = b.size(all, 0);
-  const ValueId variances = b.as_strided(all, {n}, {b.pool().add(n, 1)}, 0);
+  const ValueId covariances = covariance(b, c, c.tensor("self"), 1, kNoValue, kNoValue);
+  const DType t = b.dtype(covariances);
+  if (b.size(covariances, 0).is(1)) return {squeezed(b, b.expr("c / c", {{"c", covariances}}, t))};
+  const Dim n = b.size(covariances, 0);
+  const ValueId variances = b.as_strided(covariances, {n}, {b.pool().add(n, 1)}, 0);
   const ValueId deviation = b.expr("sqrt(v)", {{"v", variances}}, t);
   const ValueId r =
-      b.expr("c / r / d", {{"c", all}, {"r", b.unsqueeze(deviation, 1)}, {"d", b.unsqueeze(deviation, 0)}}, t);
+      b.expr("c / r / d", {{"c", covariances}, {"r", b.unsqueeze(deviation, 1)}, {"d", b.unsqueeze(deviation, 0)}}, t);
   const char* clamp =
       is_complex(t) ? "complex(min(max(real(r), -1), 1), min(max(imag(r), -1), 1))" : "r < -1 ? -1 : r > 1 ? 1 : r";
   return {squeezed(b, b.expr(clamp, {{"r", r}}, t))};

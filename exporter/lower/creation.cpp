@@ -76,9 +76,9 @@ Values arange_of(Builder& b, const Call& c, const CallArgument& start, const Cal
     const ValueId i = b.iota(c.declared.at(0).shape.at(0), DType::i64);
     return {b.expr("s + d * i", {{"i", i}, operand("s", start), operand("d", step)}, DType::f64, t)};
   }
-  const double first = number(start), by = number(step), n = std::ceil((number(end) - first) / by);
+  const double first = number(start), increment = number(step), n = std::ceil((number(end) - first) / increment);
   if (!(n >= 0 && n < 9e15)) c.unsupported("the range does not have a valid size");
-  return {b.iota(static_cast<std::int64_t>(n), t, first, by)};
+  return {b.iota(static_cast<std::int64_t>(n), t, first, increment)};
 }
 Values arange(Builder& b, const Call& c) {
   return arange_of(b, c, integer_argument(0), c.arg("end"), integer_argument(1));
@@ -117,21 +117,21 @@ ExprArg end_arg(Builder& b, const Call& c, ArgumentName argument, std::string_vi
 Values spaced(Builder& b, const Call& c, bool powers) {
   const std::int64_t steps = c.integer("steps");
   const DType t = c.result_dtype();
-  const DType wide = is_floating(t) || is_complex(t) ? compute_type(t) : DType::f64;
+  const DType compute_dtype = is_floating(t) || is_complex(t) ? compute_type(t) : DType::f64;
   const double base = powers ? c.number("base") : 0;
   const ExprArg start = end_arg(b, c, "start", "s"), end = end_arg(b, c, "end", "e");
   if (steps <= 1) {
-    const ValueId one = b.expr(powers ? "pow(base, s)" : "s", {start, {"base", base}}, wide, t);
-    return {b.expand(one, {steps})};
+    const ValueId single_element = b.expr(powers ? "pow(base, s)" : "s", {start, {"base", base}}, compute_dtype, t);
+    return {b.expand(single_element, {steps})};
   }
   const ValueId i = b.iota(steps, DType::i64);
   const ValueId lower = b.expr("i < h", {{"i", i}, {"h", static_cast<double>(steps / 2)}}, DType::i64, DType::boolean);
-  const ValueId position = b.cast(i, is_complex(wide) ? DType::f64 : wide);
+  const ValueId position = b.cast(i, is_complex(compute_dtype) ? DType::f64 : compute_dtype);
   const std::vector<ExprArg> args = {
       {"lower", lower}, {"i", position}, {"n", static_cast<double>(steps - 1)}, start, end, {"base", base}};
   return {b.expr(powers ? "d = (e - s) / n; pow(base, lower ? s + d * i : e - d * (n - i))"
                         : "d = (e - s) / n; lower ? s + d * i : e - d * (n - i)",
-                 args, wide, t)};
+                 args, compute_dtype, t)};
 }
 Values linspace(Builder& b, const Call& c) {
   return spaced(b, c, false);
@@ -168,8 +168,8 @@ Values eye_m(Builder& b, const Call& c) {
 }
 Values triangle(Builder& b, const Call& c, std::string_view text) {
   const ValueId x = c.tensor("self");
-  const ValueId keep = band(b, text, b.size(x, -2), b.size(x, -1), c.dim("diagonal"));
-  return {b.expr("k ? x : 0", {{"k", keep}, {"x", x}}, b.dtype(x))};
+  const ValueId is_kept = band(b, text, b.size(x, -2), b.size(x, -1), c.dim("diagonal"));
+  return {b.expr("k ? x : 0", {{"k", is_kept}, {"x", x}}, b.dtype(x))};
 }
 Values tril(Builder& b, const Call& c) {
   return triangle(b, c, "c - r <= d");
@@ -214,28 +214,28 @@ Values combinations(Builder& b, const Call& c) {
   if (r < 0) c.unsupported("r is negative");
   if (r == 0) return {b.full({0}, 0, b.dtype(x))};
   if (n == 0 || (apart == 1 && r > n)) return {b.full({0, r}, 0, b.dtype(x))};
-  std::vector<std::int64_t> positions, now;
+  std::vector<std::int64_t> positions, combination;
   constexpr std::size_t kMost = std::size_t{1} << 24;
   if (static_cast<std::uint64_t>(r) > kMost) c.unsupported("there are too many combinations");
   charge_work(static_cast<std::uint64_t>(r) * sizeof(std::int64_t));
-  // Depth first: `now` is the choice so far, `next` the candidate for its end.
+  // Depth first: `combination` is the choice so far, `next` the candidate for its end.
   std::int64_t next = 0;
   for (;;) {
     charge_work(1);
-    if (static_cast<std::int64_t>(now.size()) == r) {
+    if (static_cast<std::int64_t>(combination.size()) == r) {
       if (positions.size() > kMost) c.unsupported("there are too many combinations");
-      charge_work(now.size() * sizeof(std::int64_t));
-      positions.insert(positions.end(), now.begin(), now.end());
+      charge_work(combination.size() * sizeof(std::int64_t));
+      positions.insert(positions.end(), combination.begin(), combination.end());
     }
     // Distinct choices need enough remaining elements.
-    const std::int64_t missing = r - static_cast<std::int64_t>(now.size());
+    const std::int64_t missing = r - static_cast<std::int64_t>(combination.size());
     if (missing > 0 && next + apart * (missing - 1) < n) {
-      now.push_back(next);
+      combination.push_back(next);
       next += apart;
     } else {
-      if (now.empty()) break;
-      next = now.back() + 1;
-      now.pop_back();
+      if (combination.empty()) break;
+      next = combination.back() + 1;
+      combination.pop_back();
     }
   }
   const auto count = static_cast<std::int64_t>(positions.size()) / r;
@@ -250,9 +250,9 @@ Values cartesian_prod(Builder& b, const Call& c) {
   for (ValueId x : xs) sizes.push_back(b.numel(x));
   Values columns;
   for (std::size_t i = 0; i < xs.size(); ++i) {
-    Dims one(xs.size(), 1);
-    one[i] = sizes[i];
-    const ValueId grid = b.expand(b.reshape(b.cast(xs[i], c.result_dtype()), one), sizes);
+    Dims axis_shape(xs.size(), 1);
+    axis_shape[i] = sizes[i];
+    const ValueId grid = b.expand(b.reshape(b.cast(xs[i], c.result_dtype()), axis_shape), sizes);
     columns.push_back(b.reshape(grid, {b.pool().product(sizes), 1}));
   }
   return {b.concat(columns, 1)};

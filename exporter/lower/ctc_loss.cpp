@@ -15,9 +15,9 @@ constexpr double kCtcLossNever = -std::numeric_limits<double>::infinity();
 /// Lengths as an int64 tensor [N], given as a tensor or as a list.
 ValueId lengths(Builder& b, const Call& c, ArgumentName name) {
   if (c.is_tensor(name)) return b.flatten(b.cast(c.tensor(name), DType::i64));
-  Values each;
-  for (Dim d : c.dims(name)) each.push_back(b.reshape(b.from_dim(d), {1}));
-  return each.empty() ? b.full({0}, 0, DType::i64) : b.concat(each, 0);
+  Values length_values;
+  for (Dim d : c.dims(name)) length_values.push_back(b.reshape(b.from_dim(d), {1}));
+  return length_values.empty() ? b.full({0}, 0, DType::i64) : b.concat(length_values, 0);
 }
 
 /// Targets as [N, S]; the argument may concatenate the rows into a single list.
@@ -26,33 +26,35 @@ ValueId target_rows(Builder& b, const Call& c, ValueId target_lengths) {
   if (b.rank(targets) == 2) return targets;
   const Dim max_length = b.size(targets, 0), rows = b.size(target_lengths, 0);
   if (max_length.is(0)) return b.full({rows, 0}, 0, DType::i64);
-  const ValueId ends = scan_along(b, target_lengths, ScanKind::cumsum, 0, DType::i64);
-  const ValueId begins = b.unsqueeze(b.expr("e - n", {{"e", ends}, {"n", target_lengths}}, DType::i64), 1);
+  const ValueId target_ends = scan_along(b, target_lengths, ScanKind::cumsum, 0, DType::i64);
+  const ValueId target_begins =
+      b.unsqueeze(b.expr("e - n", {{"e", target_ends}, {"n", target_lengths}}, DType::i64), 1);
   // Elements behind a row's own targets are never read.
-  const ValueId position = b.expr(
-      "min(begin + i, last)",
-      {{"begin", begins}, {"i", b.iota(max_length, DType::i64)}, {"last", b.from_dim(b.pool().sub(max_length, 1))}},
-      DType::i64);
+  const ValueId position = b.expr("min(begin + i, last)",
+                                  {{"begin", target_begins},
+                                   {"i", b.iota(max_length, DType::i64)},
+                                   {"last", b.from_dim(b.pool().sub(max_length, 1))}},
+                                  DType::i64);
   return b.reshape(b.index_select(targets, b.flatten(position), 0), {rows, max_length});
 }
 
 /// A step: (alpha [N, L]; log-probabilities [N, C], time []; labels [N, L], skips [N, L],
 /// lengths [N, 1]) to the new alpha.
-Values step(Builder& f, std::span<const ValueId> in) {
-  const auto before = [&](std::int64_t positions) {
-    return f.pad(in[0], {0, positions}, {0, -positions}, kCtcLossNever);
+Values step(Builder& f, std::span<const ValueId> operands) {
+  const auto shifted_back = [&](std::int64_t positions) {
+    return f.pad(operands[0], {0, positions}, {0, -positions}, kCtcLossNever);
   };
   return {
       f.expr("skipping = s ? skip : -inf; most = max(max(stay, one), skipping); top = most == -inf ? 0 : most;"
              "sum = exp(stay - top) + exp(one - top) + exp(skipping - top); i < n ? log(sum) + top + p : stay",
-             {{"stay", in[0]},
-              {"one", before(1)},
-              {"skip", before(2)},
-              {"s", in[4]},
-              {"p", f.gather(in[1], in[3], 1)},
-              {"i", in[2]},
-              {"n", in[5]}},
-             f.dtype(in[0]))};
+             {{"stay", operands[0]},
+              {"one", shifted_back(1)},
+              {"skip", shifted_back(2)},
+              {"s", operands[4]},
+              {"p", f.gather(operands[1], operands[3], 1)},
+              {"i", operands[2]},
+              {"n", operands[5]}},
+             f.dtype(operands[0]))};
 }
 
 /// -log p(targets) of each row; infinite for impossible targets.
@@ -90,11 +92,11 @@ ValueId losses(Builder& b, const Call& c, ValueId target_lengths) {
 
   // A path may end with the last target, or with the blank behind the target.
   const ValueId last = b.expr("2 * n", {{"n", b.unsqueeze(target_lengths, 1)}}, DType::i64);
-  const ValueId before = b.expr("max(i - 1, 0)", {{"i", last}}, DType::i64);
+  const ValueId second_last = b.expr("max(i - 1, 0)", {{"i", last}}, DType::i64);
   const ValueId loss = b.expr(
       "y = i > 0 ? b : -inf; most = max(a, y); top = most == -inf ? 0 : most; -(log(exp(a - top) + exp(y - top)) + "
       "top)",
-      {{"a", b.gather(alpha, last, 1)}, {"b", b.gather(alpha, before, 1)}, {"i", last}}, t);
+      {{"a", b.gather(alpha, last, 1)}, {"b", b.gather(alpha, second_last, 1)}, {"i", last}}, t);
   return b.squeeze(loss, 1);
 }
 

@@ -60,19 +60,21 @@ Values choose_per_token(Builder& b, const Call& c) {
 /// The zero point follows the end of the range with the smaller error.
 Values choose_per_token_asymmetric(Builder& b, const Call& c) {
   const Extremes e = extremes(b, c.tensor("input"), {-1});
-  constexpr double kLeast = -128, kMost = 127, kEps = 0x1p-23;
+  constexpr double kMinCode = -128, kMaxCode = 127, kEps = 0x1p-23;
   Steps s(b);
   const Term low = s.clamp_max_zero(s.tensor("low", e.low)), high = s.clamp_min_zero(s.tensor("high", e.high));
-  const Term span = s.apply(s.apply(high, "-", low), "/", s.number(kMost - kLeast));
+  const Term span = s.apply(s.apply(high, "-", low), "/", s.number(kMaxCode - kMinCode));
   const ValueId scale = s.finish(s.clamp_min(span, kEps));
   Steps z(b);
   const Term step = z.tensor("scale", scale);
-  const Term down = z.apply(z.clamp_max_zero(z.tensor("low", e.low)), "/", step),
-             up = z.apply(z.clamp_min_zero(z.tensor("high", e.high)), "/", step);
-  const Term error = z.apply(z.apply(z.number(kLeast), "+", down), "+", z.apply(z.number(kMost), "+", up));
-  const Term from_low = z.apply(z.number(kLeast), "-", down), from_high = z.apply(z.number(kMost), "-", up);
+  const Term scaled_low = z.apply(z.clamp_max_zero(z.tensor("low", e.low)), "/", step),
+             scaled_high = z.apply(z.clamp_min_zero(z.tensor("high", e.high)), "/", step);
+  const Term error =
+      z.apply(z.apply(z.number(kMinCode), "+", scaled_low), "+", z.apply(z.number(kMaxCode), "+", scaled_high));
+  const Term from_low = z.apply(z.number(kMinCode), "-", scaled_low),
+             from_high = z.apply(z.number(kMaxCode), "-", scaled_high);
   const Term chosen = {error.text + " > 0 ? " + from_low.text + " : " + from_high.text, error.dtype};
-  const ValueId zero_point = z.finish(z.round(z.clamp(chosen, kLeast, kMost)), DType::i64);
+  const ValueId zero_point = z.finish(z.round(z.clamp(chosen, kMinCode, kMaxCode)), DType::i64);
   return {b.cast(scale, DType::f64), zero_point};
 }
 

@@ -27,9 +27,9 @@ Values pdist(Builder& b, const Call& c) {
     for (std::int64_t j = i + 1; j < n; ++j) positions.push_back(i * n + j);
   }
   if (positions.empty()) return {b.full({0}, 0.0, c.result_dtype())};
-  const ValueId all = b.flatten(b.add(Op::cdist, {x, x}, {attr_number(AttrKey::p, c.number_or("p", 2.0))}));
-  return {
-      b.index_select(all, b.constant(DType::i64, {static_cast<std::int64_t>(positions.size())}, positions.data()), 0)};
+  const ValueId distances = b.flatten(b.add(Op::cdist, {x, x}, {attr_number(AttrKey::p, c.number_or("p", 2.0))}));
+  return {b.index_select(distances,
+                         b.constant(DType::i64, {static_cast<std::int64_t>(positions.size())}, positions.data()), 0)};
 }
 
 constexpr Lowering kDistanceLowerings[] = {

@@ -27,13 +27,15 @@ Values pairwise_distance(Builder& b, const Call& c) {
 Values triplet(Builder& b, const Call& c) {
   const DType t = c.result_dtype();
   const ValueId anchor = c.tensor("anchor"), positive = c.tensor("positive"), negative = c.tensor("negative");
-  const ValueId near = pairwise(b, c, anchor, positive, false);
-  ValueId far = pairwise(b, c, anchor, negative, false);
+  const ValueId positive_distance = pairwise(b, c, anchor, positive, false);
+  ValueId negative_distance = pairwise(b, c, anchor, negative, false);
   if (c.flag_or("swap", false)) {
-    far = b.expr("min(a, b)", {{"a", far}, {"b", pairwise(b, c, positive, negative, false)}}, t);
+    negative_distance =
+        b.expr("min(a, b)", {{"a", negative_distance}, {"b", pairwise(b, c, positive, negative, false)}}, t);
   }
-  const ValueId losses = b.expr("rounded(rounded(margin + near) - far)",
-                                {{"near", near}, {"far", far}, {"margin", c.number("margin")}}, t);
+  const ValueId losses =
+      b.expr("rounded(rounded(margin + near) - far)",
+             {{"near", positive_distance}, {"far", negative_distance}, {"margin", c.number("margin")}}, t);
   return {reduce_loss(b, c, b.expr("max(x, 0)", {{"x", losses}}, t))};
 }
 

@@ -5,7 +5,8 @@
 
 namespace tern {
 
-/// Keeps each element of x with probability `keep`, divided by `keep`; zeros the others. Draws a number per element.
-ValueId dropped(Builder& b, ValueId x, double keep);
+/// Keeps each element of x with probability `keep_probability`, divided by the probability; zeros the others. Draws a
+/// number per element.
+ValueId dropped(Builder& b, ValueId x, double keep_probability);
 
 }  // namespace tern

@@ -12,11 +12,11 @@ namespace {
 using Values = std::vector<ValueId>;
 
 Values pack(Builder& b, const Call& c) {
-  Values parts;
+  Values vectors;
   for (const ArgumentName name : {ArgumentName("weights"), ArgumentName("scales_zeros"), ArgumentName("bias")}) {
-    if (c.has_argument(name)) parts.push_back(b.cast(b.flatten(c.tensor(name)), DType::f32));
+    if (c.has_argument(name)) vectors.push_back(b.cast(b.flatten(c.tensor(name)), DType::f32));
   }
-  return {b.concat(parts, 0)};
+  return {b.concat(vectors, 0)};
 }
 
 struct UnpackedWeight {
@@ -85,13 +85,13 @@ Values multiply(Builder& b, const Call& c) {
     const ValueId steps = b.permute(b.reshape(w.steps, {n, groups, width}), {1, 2, 0});
     const ValueId sums = b.reduce(steps, "sum", {1}, true, DType::i32);
     const ValueId q = b.permute(b.reshape(rows.q, {m, groups, width}), {1, 0, 2});
-    const ValueId parts = b.expr("float32(int32(p - z * sums)) * w",
-                                 {{"p", integer_product(b, q, steps)},
-                                  zero_point,
-                                  {"sums", sums},
-                                  {"w", b.unsqueeze(b.transpose(w.scales, 0, 1), 1)}},
-                                 DType::f32);
-    y = b.expr("y * (1 / scale)", {{"y", b.reduce(parts, "sum", {0}, false, DType::f32)}, scale}, DType::f32);
+    const ValueId group_products = b.expr("float32(int32(p - z * sums)) * w",
+                                          {{"p", integer_product(b, q, steps)},
+                                           zero_point,
+                                           {"sums", sums},
+                                           {"w", b.unsqueeze(b.transpose(w.scales, 0, 1), 1)}},
+                                          DType::f32);
+    y = b.expr("y * (1 / scale)", {{"y", b.reduce(group_products, "sum", {0}, false, DType::f32)}, scale}, DType::f32);
   }
   if (w.bias != kNoValue) y = b.expr("y + bias", {{"y", y}, {"bias", w.bias}}, DType::f32);
   return {c.result_dtype() == DType::bf16 ? truncated(b, y) : y};

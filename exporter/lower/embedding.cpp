@@ -23,14 +23,15 @@ Values embedding(Builder& b, const Call& c) {
 /// Scales rows named by `indices` down to norm max_norm if above.
 Values embedding_renorm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const DType wide = compute_type(b.dtype(x));
-  const ValueId norm = vector_norm(b, x, c.number("norm_type"), {1}, true, wide);
+  const DType compute_dtype = compute_type(b.dtype(x));
+  const ValueId norm = vector_norm(b, x, c.number("norm_type"), {1}, true, compute_dtype);
   const ValueId index = b.flatten(as_index(b, c.tensor("indices")));
   const Dim rows = b.size(x, 0);
-  const ValueId named = b.add(Op::scatter, {b.full({rows}, 0, DType::boolean), index, b.full({}, 1, DType::boolean)},
-                              {attr(AttrKey::axis, Dim(0)), attr(AttrKey::kind, Dim(0))});
+  const ValueId is_read = b.add(Op::scatter, {b.full({rows}, 0, DType::boolean), index, b.full({}, 1, DType::boolean)},
+                                {attr(AttrKey::axis, Dim(0)), attr(AttrKey::kind, Dim(0))});
   return {b.expr("h && n > m ? x * (m / (n + 1e-7)) : x",
-                 {{"h", b.reshape(named, {rows, 1})}, {"n", norm}, {"m", c.number("max_norm")}, {"x", x}}, b.dtype(x))};
+                 {{"h", b.reshape(is_read, {rows, 1})}, {"n", norm}, {"m", c.number("max_norm")}, {"x", x}},
+                 b.dtype(x))};
 }
 
 Values embedding_bag(Builder& b, const Call& c) {
@@ -102,11 +103,11 @@ Values repeat_all(Builder& b, const Call& c) {
   x = at_least_1d(b, x);
   const std::int64_t axis = c.has_argument("dim") ? b.normal_axis(x, c.integer("dim")) : 0;
   const Dim times = c.dim("repeats");
-  Dims shape = b.shape(x), wide = shape;
-  wide.insert(wide.begin() + axis + 1, times);
+  Dims shape = b.shape(x), repeated_shape = shape;
+  repeated_shape.insert(repeated_shape.begin() + axis + 1, times);
   Dim& size = shape[static_cast<std::size_t>(axis)];
   size = b.pool().mul(size, times);
-  return {b.reshape(b.expand(b.unsqueeze(x, axis + 1), wide), shape)};
+  return {b.reshape(b.expand(b.unsqueeze(x, axis + 1), repeated_shape), shape)};
 }
 
 ValueId repeat_each(Builder& b, const Call& c, ValueId x, ValueId repeats, std::int64_t axis) {

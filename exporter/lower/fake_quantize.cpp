@@ -16,10 +16,10 @@ FakeQuantized rounded_to_grid(Builder& b, ValueId x, const ExprArg& scale, const
   const bool floating = zero_point.value != kNoValue && is_floating(b.dtype(zero_point.value));
   const std::string q = floating ? "q = float32(round(zero_point + x * reciprocal(scale))); "
                                  : "q = zero_point + round(x * reciprocal(scale)); ";
-  const std::string back = "(min(max(q, least), most) - zero_point) * scale";
+  const std::string dequantized = "(min(max(q, least), most) - zero_point) * scale";
   const std::vector<ExprArg> args = {{"x", x}, scale, zero_point, {"least", lower}, {"most", upper}};
   const DType t = b.dtype(x);
-  return {b.expr(q + (floating ? "float64(" + back + ")" : back), args, t),
+  return {b.expr(q + (floating ? "float64(" + dequantized + ")" : dequantized), args, t),
           b.expr(q + "q >= least && q <= most", args, compute_type(t), DType::boolean)};
 }
 
@@ -72,9 +72,9 @@ Values channel_and_mask(Builder& b, const Call& c) {
 /// A tensor switches the quantization on or off.
 Values tensor_and_mask_switched(Builder& b, const Call& c) {
   const FakeQuantized f = fake_quantize_per_tensor(b, c);
-  const ValueId on = b.reshape(c.tensor("fake_quant_enabled"), {}), x = c.tensor("self");
-  return {b.expr("on ? y : x", {{"on", on}, {"y", f.value}, {"x", x}}, b.dtype(x)),
-          b.expr("!on || mask", {{"on", on}, {"mask", f.mask}}, DType::boolean)};
+  const ValueId is_enabled = b.reshape(c.tensor("fake_quant_enabled"), {}), x = c.tensor("self");
+  return {b.expr("on ? y : x", {{"on", is_enabled}, {"y", f.value}, {"x", x}}, b.dtype(x)),
+          b.expr("!on || mask", {{"on", is_enabled}, {"mask", f.mask}}, DType::boolean)};
 }
 
 /// Trained zero points are floats; each counts as the nearest integer in range.

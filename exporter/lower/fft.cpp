@@ -16,12 +16,12 @@ ValueId as_real(Builder& b, ValueId x) {
 
 ValueId resized(Builder& b, ValueId x, std::int64_t axis, Dim size) {
   axis = b.normal_axis(x, axis);
-  const Dim now = b.size(x, axis);
-  if (b.pool().proved_equal(now, size)) return x;
-  if (now.is_const() && size.is_const() && size.value() < now.value()) return b.slice(x, axis, 0, size);
-  Dims before(b.shape(x).size(), 0), after(b.shape(x).size(), 0);
-  after[static_cast<std::size_t>(axis)] = b.pool().sub(size, now);
-  return b.pad(x, before, after);
+  const Dim old_size = b.size(x, axis);
+  if (b.pool().proved_equal(old_size, size)) return x;
+  if (old_size.is_const() && size.is_const() && size.value() < old_size.value()) return b.slice(x, axis, 0, size);
+  Dims padding_before(b.shape(x).size(), 0), padding_after(b.shape(x).size(), 0);
+  padding_after[static_cast<std::size_t>(axis)] = b.pool().sub(size, old_size);
+  return b.pad(x, padding_before, padding_after);
 }
 
 ValueId transform(Builder& b, ValueId x, const Transform& t) {
@@ -192,12 +192,12 @@ std::span<const Lowering> transform_lowerings() {
 }
 
 std::span<const Lowering> fft_lowerings() {
-  static const std::vector<Lowering> all = [] {
+  static const std::vector<Lowering> lowerings = [] {
     std::vector<Lowering> v;
     for (const auto table : {transform_lowerings(), signal_lowerings()}) v.insert(v.end(), table.begin(), table.end());
     return v;
   }();
-  return all;
+  return lowerings;
 }
 
 }  // namespace tern

@@ -25,7 +25,7 @@ std::vector<std::string_view> overloads_for(const std::string& overload) {
   return {"default"};
 }
 
-const pt2::Schema* single(const std::string& op, const std::string& overload, std::string* target) {
+const pt2::Schema* element_schema(const std::string& op, const std::string& overload, std::string* target) {
   static const std::map<std::string, std::string> renamed = {
       {"norm", "linalg_vector_norm"}, {"maximum", "clamp_min"}, {"minimum", "clamp_max"}};
   const bool scalar = overload.starts_with("Scalar");
@@ -62,7 +62,7 @@ Values foreach (Builder& b, const Call& c) {
     if (o.kind == CallArgumentKind::tensors) count = std::max(count, o.values.size());
   }
   std::string target;
-  const pt2::Schema* schema = single(op, overload, &target);
+  const pt2::Schema* schema = element_schema(op, overload, &target);
   if (schema == nullptr) c.unsupported("the operator for single tensors has no lowering");
   Values results;
   for (std::size_t i = 0; i < count; ++i) {
@@ -92,10 +92,10 @@ Values zero_foreach(Builder& b, const Call& c) {
 
 Values copy_foreach(Builder& b, const Call& c) {
   Values results;
-  const Values to = c.tensors("self"), from = c.tensors("src");
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const Dims shape = b.shape(to[i]);
-    results.push_back(b.expand(b.cast(from.at(i), b.dtype(to[i])), shape));
+  const Values targets = c.tensors("self"), sources = c.tensors("src");
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Dims shape = b.shape(targets[i]);
+    results.push_back(b.expand(b.cast(sources.at(i), b.dtype(targets[i])), shape));
   }
   return results;
 }

@@ -153,14 +153,14 @@ Values nll_loss(Builder& b, const Call& c) {
   Dims per_class(static_cast<std::size_t>(b.rank(x)), 1);
   per_class[static_cast<std::size_t>(axis)] = b.size(x, axis);
   const ValueId number = b.reshape(b.iota(b.size(x, axis), DType::i64), per_class);
-  const ValueId there = b.expr("k == t && t != i", {{"k", number}, {"t", classes}, {"i", c.number("ignore_index")}},
-                               DType::i64, DType::boolean);
+  const ValueId is_target = b.expr("k == t && t != i", {{"k", number}, {"t", classes}, {"i", c.number("ignore_index")}},
+                                   DType::i64, DType::boolean);
   const ValueId w = c.has_argument("weight") ? b.reshape(c.tensor("weight"), per_class) : b.full({}, 1, t);
   const std::int64_t reduction = c.integer("reduction");
   const ValueId g =
       reduction == 0 ? b.unsqueeze(c.tensor("grad_output"), axis) : b.reshape(c.tensor("grad_output"), {});
   const ValueId total = reduction == 1 ? b.reshape(c.tensor("total_weight"), {}) : b.full({}, 1, t);
-  return {b.expr("m ? -g * w / n : 0", {{"m", there}, {"g", g}, {"w", w}, {"n", total}}, t)};
+  return {b.expr("m ? -g * w / n : 0", {{"m", is_target}, {"g", g}, {"w", w}, {"n", total}}, t)};
 }
 
 constexpr Lowering kGradientsLowerings[] = {
@@ -199,7 +199,7 @@ std::span<const Lowering> pointwise_gradient_lowerings() {
 }
 
 std::span<const Lowering> gradient_lowerings() {
-  static const std::vector<Lowering> all = [] {
+  static const std::vector<Lowering> lowerings = [] {
     std::vector<Lowering> v;
     for (auto table : {pointwise_gradient_lowerings(), index_gradient_lowerings(), window_gradient_lowerings(),
                        norm_gradient_lowerings(), recomputed_gradient_lowerings()}) {
@@ -207,7 +207,7 @@ std::span<const Lowering> gradient_lowerings() {
     }
     return v;
   }();
-  return all;
+  return lowerings;
 }
 
 }  // namespace tern

@@ -68,8 +68,8 @@ Values trace_gradient(Builder& b, const Call& c) {
   const ValueId g = c.tensor("grad");
   const ValueId rows = b.reshape(b.iota(sizes.at(0), DType::i64), {sizes.at(0), 1}),
                 columns = b.iota(sizes.at(1), DType::i64);
-  const ValueId on = b.expr("r == c", {{"r", rows}, {"c", columns}}, DType::i64, DType::boolean);
-  return {b.expr("m ? g : 0", {{"m", on}, {"g", g}}, b.dtype(g))};
+  const ValueId on_diagonal = b.expr("r == c", {{"r", rows}, {"c", columns}}, DType::i64, DType::boolean);
+  return {b.expr("m ? g : 0", {{"m", on_diagonal}, {"g", g}}, b.dtype(g))};
 }
 Values masked_select_gradient(Builder& b, const Call& c) {
   const ValueId mask = b.cast(c.tensor("mask"), DType::boolean);

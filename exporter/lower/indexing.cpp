@@ -37,8 +37,8 @@ struct IndexLists {
 };
 
 /// Replaces masks by the positions of their true elements; one entry for each axis, kNoValue for None. If the call
-/// `reads`, the data determine its result's size.
-Values expand_masks(Builder& b, const Call& c, const Values& indices, bool reads) {
+/// `defines_size`, the data determine its result's size.
+Values expand_masks(Builder& b, const Call& c, const Values& indices, bool defines_size) {
   Values r;
   for (ValueId v : indices) {
     if (!is_mask(b, v)) {
@@ -48,15 +48,15 @@ Values expand_masks(Builder& b, const Call& c, const Values& indices, bool reads
     const int rank = b.rank(v);
     if (rank == 0) c.unsupported("a mask without dimensions cannot be an index");
     // The positions' axis takes the mask's place, or the front if None separates the indices.
-    const Dim count = reads ? data_size(b, c, 0, r.size()) : b.pool().new_symbol("u", 0, kNoBound);
-    const ValueId where = b.add(Op::nonzero, {v}, {attr(AttrKey::symbols, Dims{count})});
-    for (int k = 0; k < rank; ++k) r.push_back(b.select(where, 1, k));
+    const Dim count = defines_size ? data_size(b, c, 0, r.size()) : b.pool().new_symbol("u", 0, kNoBound);
+    const ValueId positions = b.add(Op::nonzero, {v}, {attr(AttrKey::symbols, Dims{count})});
+    for (int k = 0; k < rank; ++k) r.push_back(b.select(positions, 1, k));
   }
   return r;
 }
 
-IndexLists positions_of(Builder& b, const Call& c, ValueId x, const Values& given, bool reads) {
-  Values indices = expand_masks(b, c, given, reads);
+IndexLists positions_of(Builder& b, const Call& c, ValueId x, const Values& index_arguments, bool defines_size) {
+  Values indices = expand_masks(b, c, index_arguments, defines_size);
   while (!indices.empty() && indices.back() == kNoValue) indices.pop_back();
   if (indices.size() > static_cast<std::size_t>(b.rank(x))) c.unsupported("there are more indices than axes");
   Dims common;
@@ -67,15 +67,15 @@ IndexLists positions_of(Builder& b, const Call& c, ValueId x, const Values& give
     groups += i == 0 || indices[i - 1] == kNoValue;
     common = broadcast(b, common, b.shape(indices[i]));
   }
-  // Result axes of the positions: an axis per None, and the indices' own axes from `own` on.
+  // Result axes of the positions: an axis per None, and the indices' own axes from `index_axis` on.
   Dims shape;
   const bool adjacent = groups <= 1;
-  std::size_t own = 0;
+  std::size_t index_axis = 0;
   if (adjacent) {
     for (std::size_t i = 0; i < first; ++i) shape.push_back(b.size(x, static_cast<std::int64_t>(i)));
-    own = first;
+    index_axis = first;
   }
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(own), common.begin(), common.end());
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(index_axis), common.begin(), common.end());
   std::vector<std::size_t> axis_of(indices.size());  // axis of the result, for a None
   for (std::size_t i = 0; i < indices.size(); ++i) {
     axis_of[i] = adjacent ? i : shape.size();
@@ -90,8 +90,9 @@ IndexLists positions_of(Builder& b, const Call& c, ValueId x, const Values& give
       sizes[axis_of[i]] = n;
       v = b.iota(n, DType::i64);
     } else {
-      const Dims at = b.shape(v);
-      std::copy(at.begin(), at.end(), sizes.begin() + static_cast<std::ptrdiff_t>(own + common.size() - at.size()));
+      const Dims index_shape = b.shape(v);
+      std::copy(index_shape.begin(), index_shape.end(),
+                sizes.begin() + static_cast<std::ptrdiff_t>(index_axis + common.size() - index_shape.size()));
     }
     r.lists.push_back(b.expand(b.reshape(v, sizes), shape));
   }
@@ -103,21 +104,22 @@ ValueId wrapped(Builder& b, ValueId index, Dim size) {
 }
 
 ValueId index_of(Builder& b, const Call& c, ValueId x, const Values& indices) {
-  std::size_t given = 0, last = 0;
+  std::size_t index_count = 0, last = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] == kNoValue) continue;
-    ++given;
+    ++index_count;
     last = i;
   }
-  if (given == 0) return x;
-  const ValueId only = given == 1 ? indices[last] : kNoValue;
-  if (is_mask(b, only) && last == 0 && b.rank(only) == b.rank(x) && b.rank(x) > 0) {
-    return b.add(Op::masked_select, {x, b.cast(only, DType::boolean)},
+  if (index_count == 0) return x;
+  const ValueId single_index = index_count == 1 ? indices[last] : kNoValue;
+  if (is_mask(b, single_index) && last == 0 && b.rank(single_index) == b.rank(x) && b.rank(x) > 0) {
+    return b.add(Op::masked_select, {x, b.cast(single_index, DType::boolean)},
                  {attr(AttrKey::symbols, Dims{data_size(b, c, 0, 0)})});
   }
-  if (only != kNoValue && !is_mask(b, only) && last > 0) {  // whole slices, without positions for the axes before
+  if (single_index != kNoValue && !is_mask(b, single_index) &&
+      last > 0) {  // whole slices, without positions for the axes before
     const auto axis = static_cast<std::int64_t>(last);
-    return b.index_select(x, wrapped(b, as_index(b, only), b.size(x, axis)), axis);
+    return b.index_select(x, wrapped(b, as_index(b, single_index), b.size(x, axis)), axis);
   }
   Values inputs = positions_of(b, c, x, indices, true).lists;
   inputs.insert(inputs.begin(), x);
@@ -136,9 +138,9 @@ bool one_element(Builder& b, ValueId v) {
 ValueId put_at(Builder& b, const Call& c, ValueId x, const Values& indices, ValueId values, bool accumulate) {
   const DType t = b.dtype(x);
   values = b.cast(values, t);
-  const bool single = !indices.empty() && std::count(indices.begin(), indices.end(), kNoValue) + 1 ==
-                                              static_cast<std::ptrdiff_t>(indices.size());
-  if (single && is_mask(b, indices.back()) && one_element(b, values)) {
+  const bool has_single_index = !indices.empty() && std::count(indices.begin(), indices.end(), kNoValue) + 1 ==
+                                                        static_cast<std::ptrdiff_t>(indices.size());
+  if (has_single_index && is_mask(b, indices.back()) && one_element(b, values)) {
     // A single value for all masked elements needs no positions.
     Dims sizes(indices.size() - 1, 1);
     const Dims mask = b.shape(indices.back());
@@ -224,8 +226,9 @@ Values index_add(Builder& b, const Call& c) {
                b.dtype(x));
   }
   // 16-bit elements are rounded once, after the last addition.
-  const DType dtype = b.dtype(x), wide = is_floating(dtype) ? compute_type(dtype) : dtype;
-  const ValueId sum = put_along(b, b.cast(x, wide), c.integer("dim"), c.tensor("index"), b.cast(source, wide), true);
+  const DType dtype = b.dtype(x), compute_dtype = is_floating(dtype) ? compute_type(dtype) : dtype;
+  const ValueId sum =
+      put_along(b, b.cast(x, compute_dtype), c.integer("dim"), c.tensor("index"), b.cast(source, compute_dtype), true);
   return {b.cast(sum, dtype)};
 }
 /// Marks the positions along the axis, and chooses the value where a mark stands.
@@ -290,7 +293,7 @@ std::span<const Lowering> advanced_index_lowerings() {
 }
 
 std::span<const Lowering> indexing_lowerings() {
-  static const std::vector<Lowering> all = [] {
+  static const std::vector<Lowering> lowerings = [] {
     std::vector<Lowering> v;
     for (auto table : {advanced_index_lowerings(), scatter_index_lowerings(), masked_lowerings(), embedding_lowerings(),
                        sparse_lowerings()}) {
@@ -298,7 +301,7 @@ std::span<const Lowering> indexing_lowerings() {
     }
     return v;
   }();
-  return all;
+  return lowerings;
 }
 
 }  // namespace tern

@@ -38,13 +38,13 @@ Values stack(Builder& b, const Call& c) {
 
 /// Stacks tensors, padded to the largest first size.
 Values pad_sequence(Builder& b, const Call& c) {
-  Dim most = 0;
-  for (ValueId x : c.tensors("sequences")) most = b.pool().max(most, b.size(x, 0));
+  Dim max_length = 0;
+  for (ValueId x : c.tensors("sequences")) max_length = b.pool().max(max_length, b.size(x, 0));
   Values rows;
   for (ValueId x : c.tensors("sequences")) {
-    Dims before(static_cast<std::size_t>(b.rank(x)), 0), after = before;
-    (c.text("padding_side") == "left" ? before : after)[0] = b.pool().sub(most, b.size(x, 0));
-    rows.push_back(b.pad(b.cast(x, c.result_dtype()), before, after, c.number("padding_value")));
+    Dims padding_before(static_cast<std::size_t>(b.rank(x)), 0), padding_after = padding_before;
+    (c.text("padding_side") == "left" ? padding_before : padding_after)[0] = b.pool().sub(max_length, b.size(x, 0));
+    rows.push_back(b.pad(b.cast(x, c.result_dtype()), padding_before, padding_after, c.number("padding_value")));
   }
   return {stack_along(b, rows, c.flag("batch_first") ? 0 : 1)};
 }
@@ -80,9 +80,9 @@ Values chunk_cat(Builder& b, const Call& c) {
   for (ValueId x : alike(b, c, c.tensors("tensors"))) {
     const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
     const Dim size = b.size(x, axis), padded = b.pool().mul(b.pool().ceildiv(size, chunks), chunks);
-    Dims before(b.shape(x).size(), 0), after = before;
-    after[static_cast<std::size_t>(axis)] = b.pool().sub(padded, size);
-    x = b.pad(x, before, after);
+    Dims padding_before(b.shape(x).size(), 0), padding_after = padding_before;
+    padding_after[static_cast<std::size_t>(axis)] = b.pool().sub(padded, size);
+    x = b.pad(x, padding_before, padding_after);
     Dims sizes(b.shape(x).begin(), b.shape(x).begin() + axis);
     sizes.push_back(chunks);
     Dim remaining = b.pool().floordiv(padded, chunks);
@@ -120,9 +120,9 @@ Values meshgrid(Builder& b, const Call& c) {
   for (ValueId x : xs) sizes.push_back(b.numel(x));
   Values results;
   for (std::size_t i = 0; i < xs.size(); ++i) {
-    Dims one(sizes.size(), 1);
-    one[i] = sizes[i];
-    results.push_back(b.expand(b.reshape(xs[i], one), sizes));
+    Dims axis_shape(sizes.size(), 1);
+    axis_shape[i] = sizes[i];
+    results.push_back(b.expand(b.reshape(xs[i], axis_shape), sizes));
   }
   if (xy) std::swap(results[0], results[1]);
   return results;
@@ -131,10 +131,10 @@ Values meshgrid(Builder& b, const Call& c) {
 constexpr std::int64_t kConstantPad = 0, kCircularPad = 3;  // AttrKey::mode; reflection and replication lie in between
 
 /// Negative padding as slices.
-ValueId crop(Builder& b, ValueId x, const Dims& before, const Dims& after) {
+ValueId crop(Builder& b, ValueId x, const Dims& padding_before, const Dims& padding_after) {
   ExprPool& p = b.pool();
-  for (std::size_t a = 0; a < before.size(); ++a) {
-    const Dim left = p.max(p.neg(before[a]), 0), right = p.max(p.neg(after[a]), 0);
+  for (std::size_t a = 0; a < padding_before.size(); ++a) {
+    const Dim left = p.max(p.neg(padding_before[a]), 0), right = p.max(p.neg(padding_after[a]), 0);
     if (left.is(0) && right.is(0)) continue;
     const auto axis = static_cast<std::int64_t>(a);
     x = b.slice(x, axis, left, p.sub(b.size(x, axis), p.add(left, right)));
@@ -145,22 +145,23 @@ ValueId crop(Builder& b, ValueId x, const Dims& before, const Dims& after) {
 /// PyTorch lists padding from the last axis on: left, right, top, bottom ...
 Values pad_with(Builder& b, const Call& c, const Dims& padding, std::int64_t mode, double value) {
   const ValueId x = c.tensor("self");
-  Dims before(b.shape(x).size(), 0), after = before;
-  if (padding.size() > 2 * before.size()) c.unsupported("the padding has more entries than the tensor has axes");
+  Dims padding_before(b.shape(x).size(), 0), padding_after = padding_before;
+  if (padding.size() > 2 * padding_before.size())
+    c.unsupported("the padding has more entries than the tensor has axes");
   for (std::size_t i = 0; i * 2 + 1 < padding.size(); ++i) {
-    before[before.size() - 1 - i] = padding[2 * i];
-    after[after.size() - 1 - i] = padding[2 * i + 1];
+    padding_before[padding_before.size() - 1 - i] = padding[2 * i];
+    padding_after[padding_after.size() - 1 - i] = padding[2 * i + 1];
   }
-  if (mode == kConstantPad) return {b.pad(x, before, after, value)};
+  if (mode == kConstantPad) return {b.pad(x, padding_before, padding_after, value)};
   Dims wide_before, wide_after;
-  for (Dim d : before) wide_before.push_back(b.pool().max(d, 0));
-  for (Dim d : after) wide_after.push_back(b.pool().max(d, 0));
+  for (Dim d : padding_before) wide_before.push_back(b.pool().max(d, 0));
+  for (Dim d : padding_after) wide_after.push_back(b.pool().max(d, 0));
   // Circular padding repeats the cropped axis; the other modes see the whole axis.
   const bool circular = mode == kCircularPad;
-  const ValueId y = b.add(Op::pad, {circular ? crop(b, x, before, after) : x},
+  const ValueId y = b.add(Op::pad, {circular ? crop(b, x, padding_before, padding_after) : x},
                           {attr(AttrKey::before, wide_before), attr(AttrKey::after, wide_after),
                            attr_number(AttrKey::value, value), attr(AttrKey::mode, Dim(mode))});
-  return {circular ? y : crop(b, y, before, after)};
+  return {circular ? y : crop(b, y, padding_before, padding_after)};
 }
 Values pad(Builder& b, const Call& c) {
   const std::string mode = c.text("mode");
@@ -233,19 +234,19 @@ Values rot90(Builder& b, const Call& c) {
 Values repeat_by(Builder& b, ValueId x, Dims counts) {
   while (counts.size() < b.shape(x).size()) counts.insert(counts.begin(), 1);
   x = expand_rank(b, x, static_cast<int>(counts.size()));
-  Dims spread, wide, sizes;
+  Dims spread, expanded_sizes, sizes;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const Dim size = b.shape(x)[i];
     sizes.push_back(b.pool().mul(counts[i], size));
     if (counts[i].is(1)) {
       spread.push_back(size);
-      wide.push_back(size);
+      expanded_sizes.push_back(size);
     } else {
       spread.insert(spread.end(), {1, size});
-      wide.insert(wide.end(), {counts[i], size});
+      expanded_sizes.insert(expanded_sizes.end(), {counts[i], size});
     }
   }
-  return {b.reshape(b.expand(b.reshape(x, spread), wide), sizes)};
+  return {b.reshape(b.expand(b.reshape(x, spread), expanded_sizes), sizes)};
 }
 Values repeat(Builder& b, const Call& c) {
   return repeat_by(b, c.tensor("self"), c.dims("repeats"));

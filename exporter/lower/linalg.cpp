@@ -41,17 +41,17 @@ Dims append_sizes(Dims batch, std::initializer_list<Dim> sizes) {
 
 ValueId identity(Builder& b, Dim n, DType t) {
   const ValueId column = b.iota(n, DType::i64), row = b.reshape(column, {n, 1});
-  const ValueId same = b.expr("c == r", {{"c", column}, {"r", row}}, DType::i64, DType::boolean);
-  return b.cast(same, t);
+  const ValueId is_diagonal = b.expr("c == r", {{"c", column}, {"r", row}}, DType::i64, DType::boolean);
+  return b.cast(is_diagonal, t);
 }
 
 ValueId triangle(Builder& b, ValueId x, bool lower, std::int64_t offset) {
   const Dim rows = b.size(x, -2), columns = b.size(x, -1);
   const ValueId column = b.iota(columns, DType::i64), row = b.reshape(b.iota(rows, DType::i64), {rows, 1});
-  const ValueId keep =
+  const ValueId in_triangle =
       b.expr(lower ? "c - r <= d" : "c - r >= d", {{"c", column}, {"r", row}, {"d", static_cast<double>(offset)}},
              DType::i64, DType::boolean);
-  return b.expr("k ? x : 0", {{"k", keep}, {"x", x}}, b.dtype(x));
+  return b.expr("k ? x : 0", {{"k", in_triangle}, {"x", x}}, b.dtype(x));
 }
 
 ValueId matrix_diagonal(Builder& b, ValueId x) {
@@ -103,14 +103,14 @@ std::vector<ValueId> eigh(Builder& b, ValueId a, bool upper) {
 }
 
 std::span<const Lowering> linalg_lowerings() {
-  static const std::vector<Lowering> all = [] {
+  static const std::vector<Lowering> lowerings = [] {
     std::vector<Lowering> v;
     for (const auto table :
          {factor_lowerings(), solve_lowerings(), spectral_lowerings(), power_lowerings(), matrix_norm_lowerings()})
       v.insert(v.end(), table.begin(), table.end());
     return v;
   }();
-  return all;
+  return lowerings;
 }
 
 }  // namespace tern

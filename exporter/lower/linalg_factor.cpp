@@ -61,24 +61,24 @@ Values linalg_lu_factor(Builder& b, const Call& c) {
 ValueId permutation(Builder& b, ValueId lu, ValueId pivots) {
   const DType t = b.dtype(lu);
   const Dim m = b.size(lu, -2), k = b.size(pivots, -1);
-  const ValueId one = identity(b, m, t);
+  const ValueId identity_matrix = identity(b, m, t);
   if (!b.pool().proved_equal(m, k)) {  // rows beyond the pivots stay
     const Dim remaining = b.pool().sub(m, k);
-    ValueId more = b.slice(b.iota(m, DType::i32, 1), 0, k, remaining);
+    ValueId unpivoted = b.slice(b.iota(m, DType::i32, 1), 0, k, remaining);
     Dims shape(b.shape(pivots).begin(), b.shape(pivots).end() - 1);
     shape.push_back(remaining);
-    pivots = b.concat({pivots, b.expand(more, shape)}, -1);
+    pivots = b.concat({pivots, b.expand(unpivoted, shape)}, -1);
   }
-  const ValueId ones = b.expand(one, append_sizes(batch_of(b, lu), {m, m}));
-  return transposed(b, lu_solve(b, ones, pivots, one, true, TransposeKind::none));
+  const ValueId batched_identity = b.expand(identity_matrix, append_sizes(batch_of(b, lu), {m, m}));
+  return transposed(b, lu_solve(b, batched_identity, pivots, identity_matrix, true, TransposeKind::none));
 }
 /// Unit lower triangular [.., m, k], and upper triangular [.., k, n].
 std::pair<ValueId, ValueId> unpack(Builder& b, ValueId lu) {
   const Dim m = b.size(lu, -2), n = b.size(lu, -1), k = b.pool().min(m, n);
-  const ValueId below = triangle(b, b.slice(lu, -1, 0, k), true, -1);
+  const ValueId strict_lower = triangle(b, b.slice(lu, -1, 0, k), true, -1);
   const ValueId column = b.iota(k, DType::i64), row = b.reshape(b.iota(m, DType::i64), {m, 1});
-  const ValueId ones = b.expr("c == r", {{"c", column}, {"r", row}}, DType::i64, DType::boolean);
-  const ValueId lower = b.expr("o ? 1 : x", {{"o", ones}, {"x", below}}, b.dtype(lu));
+  const ValueId is_diagonal = b.expr("c == r", {{"c", column}, {"r", row}}, DType::i64, DType::boolean);
+  const ValueId lower = b.expr("o ? 1 : x", {{"o", is_diagonal}, {"x", strict_lower}}, b.dtype(lu));
   return {lower, triangle(b, b.slice(lu, -2, 0, k), false)};
 }
 

@@ -40,15 +40,15 @@ ValueId restore_axes(Builder& b, ValueId x, const Axes& axes, bool keepdims) {
 ValueId matrix_norm(Builder& b, const Call& c, ValueId x, double ord, Axes axes, bool keepdims, DType result) {
   axes = normal_axes(b, c, x, std::move(axes));
   const double size = std::fabs(ord);
-  const char* pick = ord > 0 ? "max" : "min";
+  const char* reduction = ord > 0 ? "max" : "min";
   if (size == 2) {
     const ValueId s = values_of(b, x, axes);
-    return restore_axes(b, b.reduce(s, pick, {-1}, false, result), axes, keepdims);
+    return restore_axes(b, b.reduce(s, reduction, {-1}, false, result), axes, keepdims);
   }
   if (size != 1 && !std::isinf(ord)) c.unsupported("the order of a matrix norm must be 1, 2 or infinity");
   if (std::isinf(ord)) std::swap(axes[0], axes[1]);
   const ValueId sums = vector_norm(b, x, 1, {axes[0]}, true, result);
-  const ValueId r = b.reduce(sums, pick, {axes[1]}, true, result);
+  const ValueId r = b.reduce(sums, reduction, {axes[1]}, true, result);
   if (keepdims) return r;
   return b.squeeze(b.squeeze(r, std::max(axes[0], axes[1])), std::min(axes[0], axes[1]));
 }
@@ -102,12 +102,14 @@ Values nuclear_norm_dim(Builder& b, const Call& c) {
 /// The sum of |x|^ord.
 Values linalg_powsum(Builder& b, const Call& c) {
   const ValueId x = self(b, c);
-  const DType result = c.result_dtype(), wide = compute_type(result);
+  const DType result = c.result_dtype(), compute_dtype = compute_type(result);
   const double ord = c.number("ord");
   if (!std::isfinite(ord)) c.unsupported("the order must be finite");
-  const DType operand = !is_complex(b.dtype(x)) ? wide : wide == DType::f64 ? DType::c128 : DType::c64;
-  const ValueId magnitudes = b.expr("abs(x)", {{"x", x}}, operand, wide);
-  const ValueId powers = b.expr("pow(x, p)", {{"x", magnitudes}, {"p", ord}}, wide);
+  const DType operand = !is_complex(b.dtype(x))       ? compute_dtype
+                        : compute_dtype == DType::f64 ? DType::c128
+                                                      : DType::c64;
+  const ValueId magnitudes = b.expr("abs(x)", {{"x", x}}, operand, compute_dtype);
+  const ValueId powers = b.expr("pow(x, p)", {{"x", magnitudes}, {"p", ord}}, compute_dtype);
   return {b.reduce(powers, "sum", axes_arg(b, c, x), c.flag("keepdim"), result)};
 }
 

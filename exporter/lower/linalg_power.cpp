@@ -102,11 +102,11 @@ Values matrix_exp(Builder& b, const Call& c) {
 ValueId powers(Builder& b, const Call& c, ValueId x, Dim n) {
   const DType t = c.result_dtype();
   x = b.cast(x, t);
-  Dims ones = b.shape(x), remaining = b.shape(x);
-  ones.push_back(1);
+  Dims leading_shape = b.shape(x), remaining = b.shape(x);
+  leading_shape.push_back(1);
   remaining.push_back(b.pool().sub(n, 1));
   const ValueId factors = b.expand(b.unsqueeze(x, -1), remaining);
-  return b.concat({b.full(ones, 1, t), scan_along(b, factors, ScanKind::cumprod, -1, t)}, -1);
+  return b.concat({b.full(leading_shape, 1, t), scan_along(b, factors, ScanKind::cumprod, -1, t)}, -1);
 }
 Values linalg_vander(Builder& b, const Call& c) {
   ValueId x = c.tensor("x");
@@ -125,7 +125,7 @@ Values vander(Builder& b, const Call& c) {
 
 ValueId cross_along(Builder& b, const Call& c, ValueId x, ValueId y, std::int64_t axis) {
   const DType t = c.result_dtype();
-  const auto part = [&](int i, int j) {
+  const auto cofactor = [&](int i, int j) {
     return b.expr("a * d - e * f",
                   {{"a", b.slice(x, axis, i, 1)},
                    {"d", b.slice(y, axis, j, 1)},
@@ -133,7 +133,7 @@ ValueId cross_along(Builder& b, const Call& c, ValueId x, ValueId y, std::int64_
                    {"f", b.slice(y, axis, i, 1)}},
                   t);
   };
-  return b.concat({part(1, 2), part(2, 0), part(0, 1)}, axis);
+  return b.concat({cofactor(1, 2), cofactor(2, 0), cofactor(0, 1)}, axis);
 }
 Values linalg_cross(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), y = c.tensor("other");

@@ -120,10 +120,10 @@ Values linalg_lstsq(Builder& b, const Call& c) {
   const bool vector = is_vector(b, a, rhs);
   if (vector) rhs = b.unsqueeze(rhs, -1);
   const std::string name = c.text_or("driver", "gelsy");
-  constexpr std::array<std::string_view, kLstsqKinds> kNames = {"gels", "gelsy", "gelsd", "gelss"};
-  const auto it = std::find(kNames.begin(), kNames.end(), name);
-  if (it == kNames.end()) c.unsupported("unsupported driver '" + name + "'");
-  std::vector<Attr> attrs = {attr(AttrKey::mode, Dim(it - kNames.begin()))};
+  constexpr std::array<std::string_view, kLstsqKinds> kDriverNames = {"gels", "gelsy", "gelsd", "gelss"};
+  const auto it = std::find(kDriverNames.begin(), kDriverNames.end(), name);
+  if (it == kDriverNames.end()) c.unsupported("unsupported driver '" + name + "'");
+  std::vector<Attr> attrs = {attr(AttrKey::mode, Dim(it - kDriverNames.begin()))};
   if (c.has_argument("rcond")) {
     attrs.push_back(attr_number(AttrKey::epsilon, c.number("rcond")));
   } else {
@@ -142,10 +142,10 @@ Values linalg_lstsq(Builder& b, const Call& c) {
 /// Fails the run after a failed factorization.
 Values check_errors(Builder& b, const Call& c) {
   const ValueId info = c.tensor("info");
-  const ValueId wrong = b.reduce(b.expr("i != 0", {{"i", info}}, DType::i64, DType::boolean), "any", b.all_axes(info),
-                                 false, DType::boolean);
+  const ValueId failed = b.reduce(b.expr("i != 0", {{"i", info}}, DType::i64, DType::boolean), "any", b.all_axes(info),
+                                  false, DType::boolean);
   const Dim found = b.pool().new_symbol("info", 0, 1);
-  b.add_all(Op::item, {wrong}, {attr(AttrKey::symbols, found)});
+  b.add_all(Op::item, {failed}, {attr(AttrKey::symbols, found)});
   b.add_all(Op::assert_dim, {},
             {attr(AttrKey::dim, b.pool().eq(found, 0)),
              attr_text(AttrKey::text, c.text("api_name") + ": a matrix is singular or not positive definite")});

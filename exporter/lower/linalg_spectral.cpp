@@ -78,9 +78,9 @@ Values linalg_matrix_sqrth(Builder& b, const Call& c) {
 // Tolerances: singular values up to max(atol, rtol * the largest) count as zero.
 
 /// A number or tensor with an axis for the singular values.
-ExprArg tolerance(Builder& b, const Call& c, std::string_view name, ArgumentName from) {
-  if (!c.is_tensor(from)) return {name, c.number(from)};
-  const ValueId t = c.tensor(from);
+ExprArg tolerance(Builder& b, const Call& c, std::string_view name, ArgumentName argument) {
+  if (!c.is_tensor(argument)) return {name, c.number(argument)};
+  const ValueId t = c.tensor(argument);
   return {name, b.unsqueeze(t, -1)};
 }
 

@@ -114,12 +114,12 @@ std::span<const Lowering> elementwise_loss_lowerings() {
 
 std::span<const Lowering> loss_lowerings() {
   static const std::vector<Lowering> table = [] {
-    std::vector<Lowering> all;
+    std::vector<Lowering> lowerings;
     for (std::span<const Lowering> part :
          {elementwise_loss_lowerings(), class_loss_lowerings(), ctc_loss_lowerings(), distance_loss_lowerings()}) {
-      all.insert(all.end(), part.begin(), part.end());
+      lowerings.insert(lowerings.end(), part.begin(), part.end());
     }
-    return all;
+    return lowerings;
   }();
   return table;
 }

@@ -80,7 +80,7 @@ struct Call {
 
   /// Dtype recorded by PyTorch for result `i`. Prefer the record to a new derivation of promotion.
   DType result_dtype(std::size_t i = 0) const;
-  [[noreturn]] void unsupported(const std::string& why) const;  ///< this op with these arguments cannot be lowered
+  [[noreturn]] void unsupported(const std::string& reason) const;  ///< this op with these arguments cannot be lowered
 };
 
 /// Returns the results in the schema's order, Tensor[] results flattened, kNoValue for a None result. Lowerings are

@@ -51,9 +51,9 @@ Values nonzero(Builder& b, const Call& c) {
 Values nonzero_numpy(Builder& b, const Call& c) {
   const ValueId x = at_least_1d(b, c.tensor(c.target == "aten.where.default" ? ArgumentName("condition") : "self"));
   const int rank = b.rank(x);
-  const ValueId where = b.add(Op::nonzero, {x}, {attr(AttrKey::symbols, Dims{data_size(b, c, 0, 0)})});
+  const ValueId positions = b.add(Op::nonzero, {x}, {attr(AttrKey::symbols, Dims{data_size(b, c, 0, 0)})});
   Values r;
-  for (int k = 0; k < rank; ++k) r.push_back(b.select(where, 1, k));
+  for (int k = 0; k < rank; ++k) r.push_back(b.select(positions, 1, k));
   return r;
 }
 
@@ -65,15 +65,15 @@ Values nonzero_static(Builder& b, const Call& c) {
   if (shape.empty() || numel.is(0)) {
     return {b.full({size, static_cast<std::int64_t>(shape.size())}, c.number("fill_value"), DType::i64)};
   }
-  const ValueId there = b.flatten(
+  const ValueId flat_mask = b.flatten(
       b.dtype(x) == DType::boolean ? x : b.expr("x != 0", {{"x", x}}, compute_type(b.dtype(x)), DType::boolean));
   // Scatters the index of each true element to its row, and all others to a spare row at the end.
-  const ValueId position =
-      b.expr("m ? min(p, n) : n", {{"m", there}, {"p", places_of(b, there)}, size_arg(b, "n", size)}, DType::i64);
-  const ValueId all =
+  const ValueId position = b.expr(
+      "m ? min(p, n) : n", {{"m", flat_mask}, {"p", places_of(b, flat_mask)}, size_arg(b, "n", size)}, DType::i64);
+  const ValueId all_positions =
       b.add(Op::scatter, {b.full({b.pool().add(size, 1)}, -1, DType::i64), position, b.iota(numel, DType::i64)},
             {attr(AttrKey::axis, Dim(0)), attr(AttrKey::kind, Dim(0))});
-  const ValueId found = b.slice(all, 0, 0, size);
+  const ValueId found = b.slice(all_positions, 0, 0, size);
   Values columns;
   Dim inner = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
@@ -99,8 +99,9 @@ ValueId equals_any(Builder& b, ValueId elements, ValueId tests, std::int64_t cou
     std::vector<ExprArg> arguments{{"x", elements}};
     for (std::size_t k = 0; k < names.size(); ++k)
       arguments.push_back({names[k], b.select(tests, 0, first + static_cast<std::int64_t>(k))});
-    const ValueId some = b.expr(text, arguments, t, DType::boolean);
-    found = found == kNoValue ? some : b.expr("a || b", {{"a", found}, {"b", some}}, DType::boolean);
+    const ValueId equals_element = b.expr(text, arguments, t, DType::boolean);
+    found =
+        found == kNoValue ? equals_element : b.expr("a || b", {{"a", found}, {"b", equals_element}}, DType::boolean);
   }
   return found;
 }
@@ -133,10 +134,11 @@ Values is_in(Builder& b, const Call& c, ArgumentName first, ArgumentName second)
   const DType common = common_dtype(b, c, {first.text(), second.text()}), t = compute_type(common);
   const ValueId elements = c.tensor_as(first, common), tests = c.tensor_as(second, common);
   const bool invert = c.flag("invert");
-  constexpr std::int64_t kFew = 16;
+  constexpr std::int64_t kMaxComparisons = 16;
   if (const Dim count = b.numel(tests); count.is_const() && count.value() > 0) {
-    const ValueId all = b.flatten(tests);
-    const ValueId found = (count.value() <= kFew ? equals_any : is_found)(b, elements, all, count.value(), t);
+    const ValueId flat_tests = b.flatten(tests);
+    const ValueId found =
+        (count.value() <= kMaxComparisons ? equals_any : is_found)(b, elements, flat_tests, count.value(), t);
     return {invert ? b.expr("!f", {{"f", found}}, DType::boolean) : found};
   }
   const ValueId equal =

@@ -98,13 +98,14 @@ Values view_as(Builder& b, const Call& c) {
 Values resize(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dims sizes = c.is_tensor("the_template") ? b.shape(c.tensor("the_template")) : c.dims("size");
-  const Dim want = b.pool().product(sizes), have = b.numel(x);
+  const Dim result_numel = b.pool().product(sizes), operand_numel = b.numel(x);
   ValueId flat = b.flatten(x);
-  if (!b.pool().proved_equal(want, have)) {
-    if (b.pool().le(want, have).is(1)) {
-      flat = b.slice(flat, 0, 0, want);
+  if (!b.pool().proved_equal(result_numel, operand_numel)) {
+    if (b.pool().le(result_numel, operand_numel).is(1)) {
+      flat = b.slice(flat, 0, 0, result_numel);
     } else {
-      flat = b.pad(flat, {0}, {b.pool().sub(want, have)});  // PyTorch leaves the new elements undefined
+      flat =
+          b.pad(flat, {0}, {b.pool().sub(result_numel, operand_numel)});  // PyTorch leaves the new elements undefined
     }
   }
   return {b.reshape(flat, sizes)};
@@ -251,18 +252,22 @@ Values select(Builder& b, const Call& c) {
 
 Values view_dtype(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const DType to = c.dtype_or("dtype", b.dtype(x));
-  return {to == b.dtype(x) ? x : b.add(Op::bitcast, {x}, {attr_dtype(to)})};
+  const DType target = c.dtype_or("dtype", b.dtype(x));
+  return {target == b.dtype(x) ? x : b.add(Op::bitcast, {x}, {attr_dtype(target)})};
 }
 Values view_as_real(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const DType from = b.dtype(x), to = from == DType::c128 ? DType::f64 : from == DType::c64 ? DType::f32 : DType::f16;
-  return {b.add(Op::bitcast, {x}, {attr_dtype(to), attr(AttrKey::k, Dim(1))})};
+  const DType source = b.dtype(x), target = source == DType::c128  ? DType::f64
+                                            : source == DType::c64 ? DType::f32
+                                                                   : DType::f16;
+  return {b.add(Op::bitcast, {x}, {attr_dtype(target), attr(AttrKey::k, Dim(1))})};
 }
 Values view_as_complex(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const DType from = b.dtype(x), to = from == DType::f64 ? DType::c128 : from == DType::f32 ? DType::c64 : DType::c32;
-  return {b.add(Op::bitcast, {x}, {attr_dtype(to), attr(AttrKey::k, Dim(1))})};
+  const DType source = b.dtype(x), target = source == DType::f64   ? DType::c128
+                                            : source == DType::f32 ? DType::c64
+                                                                   : DType::c32;
+  return {b.add(Op::bitcast, {x}, {attr_dtype(target), attr(AttrKey::k, Dim(1))})};
 }
 
 Values as_strided(Builder& b, const Call& c) {
@@ -387,14 +392,14 @@ std::span<const Lowering> view_lowerings() {
 }
 
 std::span<const Lowering> movement_lowerings() {
-  static const std::vector<Lowering> all = [] {
+  static const std::vector<Lowering> lowerings = [] {
     std::vector<Lowering> v;
     for (std::span<const Lowering> table :
          {view_lowerings(), splitting_lowerings(), joining_lowerings(), scatter_lowerings()})
       v.insert(v.end(), table.begin(), table.end());
     return v;
   }();
-  return all;
+  return lowerings;
 }
 
 }  // namespace tern

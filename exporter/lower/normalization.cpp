@@ -17,8 +17,8 @@ using Values = std::vector<ValueId>;
 ValueId softmax_along(Builder& b, ValueId x, std::int64_t axis, bool log, DType result) {
   const Dims shape = b.shape(x);
   // PyTorch converts lossy inputs first.
-  const DType from = b.dtype(x);
-  if (!is_floating(from) || element_size(result) < element_size(from)) x = b.cast(x, result);
+  const DType source_dtype = b.dtype(x);
+  if (!is_floating(source_dtype) || element_size(result) < element_size(source_dtype)) x = b.cast(x, result);
   const ValueId line = at_least_1d(b, x);
   const ValueId y =
       b.add(Op::softmax, {line},
@@ -47,8 +47,8 @@ Values masked_softmax(Builder& b, const Call& c) {
     mask = b.reshape(mask, {b.size(mask, 0), 1, 1, b.size(mask, 1)});
   }
   const DType t = b.dtype(x);
-  const ValueId left = b.expr("m ? -inf : x", {{"m", b.expand(mask, b.shape(x))}, {"x", x}}, t);
-  return {softmax_along(b, left, c.integer_or("dim", -1), false, c.result_dtype())};
+  const ValueId unmasked = b.expr("m ? -inf : x", {{"m", b.expand(mask, b.shape(x))}, {"x", x}}, t);
+  return {softmax_along(b, unmasked, c.integer_or("dim", -1), false, c.result_dtype())};
 }
 
 Values layer_norm_node(Builder& b, const Call& c, DType statistics) {
@@ -77,23 +77,23 @@ ValueId rms_norm_node(Builder& b, const Call& c) {
 Values rms_norm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   if (is_complex(b.dtype(x))) {  // the plain formula, with a complex square
-    const DType wide = compute_type(b.dtype(x));
+    const DType compute_dtype = compute_type(b.dtype(x));
     std::vector<std::int64_t> axes;
     for (std::size_t i = 0; i < c.dims("normalized_shape").size(); ++i)
       axes.push_back(-1 - static_cast<std::int64_t>(i));
-    const ValueId mean = b.reduce(b.expr("x * x", {{"x", x}}, wide), "mean", axes, true, wide);
-    const ValueId w = c.has_argument("weight") ? c.tensor("weight") : b.full({}, 1, wide);
-    const double e = epsilon_or_smallest(c, wide == DType::c128 ? DType::f64 : DType::f32);
+    const ValueId mean = b.reduce(b.expr("x * x", {{"x", x}}, compute_dtype), "mean", axes, true, compute_dtype);
+    const ValueId w = c.has_argument("weight") ? c.tensor("weight") : b.full({}, 1, compute_dtype);
+    const double e = epsilon_or_smallest(c, compute_dtype == DType::c128 ? DType::f64 : DType::f32);
     return {b.expr("x * rsqrt(m + e) * w", {{"x", x}, {"m", mean}, {"e", e}, {"w", w}}, c.result_dtype())};
   }
   return {b.cast(rms_norm_node(b, c), c.result_dtype())};
 }
 Values fused_rms_norm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
-  const DType wide = compute_type(b.dtype(x));
+  const DType compute_dtype = compute_type(b.dtype(x));
   std::vector<std::int64_t> axes;
   for (std::size_t i = 0; i < c.dims("normalized_shape").size(); ++i) axes.push_back(-1 - static_cast<std::int64_t>(i));
-  const ValueId mean = b.reduce(b.expr("x * x", {{"x", x}}, wide), "mean", axes, true, wide);
+  const ValueId mean = b.reduce(b.expr("x * x", {{"x", x}}, compute_dtype), "mean", axes, true, compute_dtype);
   const ValueId rstd =
       b.expr("rsqrt(m + e)", {{"m", mean}, {"e", epsilon_or_smallest(c, b.dtype(x))}}, c.result_dtype(1));
   return {rms_norm_node(b, c), rstd};
@@ -126,13 +126,13 @@ constexpr Lowering kNormalizationLowerings[] = {
 }  // namespace
 
 std::span<const Lowering> normalization_lowerings() {
-  static const std::vector<Lowering> all = [] {
+  static const std::vector<Lowering> lowerings = [] {
     std::vector<Lowering> v(std::begin(kNormalizationLowerings), std::end(kNormalizationLowerings));
     const auto batch = batch_norm_lowerings();
     v.insert(v.end(), batch.begin(), batch.end());
     return v;
   }();
-  return all;
+  return lowerings;
 }
 
 }  // namespace tern

@@ -8,28 +8,31 @@ namespace tern {
 
 ValueId vector_norm(Builder& b, ValueId x, double p, const std::vector<std::int64_t>& axes, bool keepdims,
                     DType result) {
-  const DType wide = compute_type(result), from = b.dtype(x);
+  const DType compute_dtype = compute_type(result), source_dtype = b.dtype(x);
   // Compute type of x's own values: complex for complex numbers.
-  const DType operand = !is_complex(from) ? wide : wide == DType::f64 ? DType::c128 : DType::c64;
-  const auto map = [&](std::string_view text) { return b.expr(text, {{"x", x}, {"p", p}}, operand, wide); };
+  const DType operand = !is_complex(source_dtype)     ? compute_dtype
+                        : compute_dtype == DType::f64 ? DType::c128
+                                                      : DType::c64;
+  const auto map = [&](std::string_view text) { return b.expr(text, {{"x", x}, {"p", p}}, operand, compute_dtype); };
   if (p == 0) {
-    const ValueId there = b.expr("x != 0", {{"x", x}}, operand, DType::boolean);
-    return b.reduce(there, "sum", axes, keepdims, result);
+    const ValueId is_nonzero = b.expr("x != 0", {{"x", x}}, operand, DType::boolean);
+    return b.reduce(is_nonzero, "sum", axes, keepdims, result);
   }
   // PyTorch takes the magnitude of a single element, which no square overflows.
   const auto alone = [&](std::int64_t axis) { return b.size(x, axis).is(1); };
-  const bool single = std::ranges::all_of(axes.empty() ? b.all_axes(x) : axes, alone);
-  if (std::isinf(p)) return b.cast(b.reduce(map("abs(x)"), p > 0 ? "max" : "min", axes, keepdims, wide), result);
-  if (p == 1 || single) return b.reduce(map("abs(x)"), "sum", axes, keepdims, result);
-  const bool complex = is_complex(from);
+  const bool has_single_element = std::ranges::all_of(axes.empty() ? b.all_axes(x) : axes, alone);
+  if (std::isinf(p))
+    return b.cast(b.reduce(map("abs(x)"), p > 0 ? "max" : "min", axes, keepdims, compute_dtype), result);
+  if (p == 1 || has_single_element) return b.reduce(map("abs(x)"), "sum", axes, keepdims, result);
+  const bool complex = is_complex(source_dtype);
   if (p == 2) {
-    const ValueId sum =
-        b.reduce(map(complex ? "real(x) * real(x) + imag(x) * imag(x)" : "x * x"), "sum", axes, keepdims, wide);
+    const ValueId sum = b.reduce(map(complex ? "real(x) * real(x) + imag(x) * imag(x)" : "x * x"), "sum", axes,
+                                 keepdims, compute_dtype);
     return b.expr("sqrt(s)", {{"s", sum}}, result);
   }
   const ValueId magnitude = map("abs(x)");
-  const ValueId powers = b.expr("pow(x, p)", {{"x", magnitude}, {"p", p}}, wide);
-  const ValueId sum = b.reduce(powers, "sum", axes, keepdims, wide);
+  const ValueId powers = b.expr("pow(x, p)", {{"x", magnitude}, {"p", p}}, compute_dtype);
+  const ValueId sum = b.reduce(powers, "sum", axes, keepdims, compute_dtype);
   return b.expr("pow(s, q)", {{"s", sum}, {"q", 1 / p}}, result);
 }
 
@@ -83,18 +86,21 @@ Values dist(Builder& b, const Call& c) {
 /// log(sum(exp(x))), with the largest taken out first; infinities are left in the sum.
 Values logsumexp(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
-  const DType result = c.result_dtype(), wide = compute_type(result), real = real_of(wide);
+  const DType result = c.result_dtype(), compute_dtype = compute_type(result), real = real_of(compute_dtype);
   const auto axes = axes_arg(b, c, x);
-  const bool keep = c.flag("keepdim");
+  const bool keepdims = c.flag("keepdim");
   if (count_along(b, x, axes).is(0)) {
-    return {b.expr("log(s)", {{"s", b.reduce(b.cast(x, wide), "sum", axes, keep, wide)}}, result)};
+    return {
+        b.expr("log(s)", {{"s", b.reduce(b.cast(x, compute_dtype), "sum", axes, keepdims, compute_dtype)}}, result)};
   }
-  const ValueId parts = is_complex(wide) ? b.expr("real(x)", {{"x", x}}, wide, real) : b.cast(x, real);
-  const ValueId upper = b.reduce(parts, "max", axes, true, real);
+  const ValueId real_parts =
+      is_complex(compute_dtype) ? b.expr("real(x)", {{"x", x}}, compute_dtype, real) : b.cast(x, real);
+  const ValueId upper = b.reduce(real_parts, "max", axes, true, real);
   const ValueId top = b.expr("isinf(m) ? 0 : m", {{"m", upper}}, real);
-  const ValueId sum = b.reduce(b.expr("exp(x - m)", {{"x", x}, {"m", top}}, wide), "sum", axes, true, wide);
+  const ValueId sum =
+      b.reduce(b.expr("exp(x - m)", {{"x", x}, {"m", top}}, compute_dtype), "sum", axes, true, compute_dtype);
   const ValueId y = b.expr("log(s) + m", {{"s", sum}, {"m", top}}, result);
-  if (keep) return {y};
+  if (keepdims) return {y};
   Dims shape;
   const Dims full = b.shape(x);
   for (std::size_t i = 0; i < full.size(); ++i) {
@@ -109,13 +115,13 @@ Values logsumexp(Builder& b, const Call& c) {
 Values renorm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const std::int64_t dim = b.normal_axis(x, c.integer("dim"));
-  std::vector<std::int64_t> others;
+  std::vector<std::int64_t> other_axes;
   for (std::int64_t a : b.all_axes(x)) {
-    if (a != dim) others.push_back(a);
+    if (a != dim) other_axes.push_back(a);
   }
-  const DType wide = real_of(compute_type(b.dtype(x)));
-  const ValueId norm = vector_norm(b, x, c.number("p"), others, true, wide);
-  const ValueId factor = b.expr("n > m ? m / (n + 1e-7) : 1", {{"n", norm}, {"m", c.number("maxnorm")}}, wide);
+  const DType compute_dtype = real_of(compute_type(b.dtype(x)));
+  const ValueId norm = vector_norm(b, x, c.number("p"), other_axes, true, compute_dtype);
+  const ValueId factor = b.expr("n > m ? m / (n + 1e-7) : 1", {{"n", norm}, {"m", c.number("maxnorm")}}, compute_dtype);
   return {b.expr("x * f", {{"x", x}, {"f", factor}}, b.dtype(x))};
 }
 

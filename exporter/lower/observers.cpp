@@ -58,11 +58,14 @@ Values observe_and_quantize(Builder& b, const Call& c) {
     for (int i = 1; i < b.rank(x); ++i) axes.push_back(i);
   }
   const auto running = [&](ArgumentName name, std::string_view kind) {
-    const ValueId old = c.tensor(name), now = b.reshape(b.reduce(x, kind, axes, false, b.dtype(x)), b.shape(old));
-    return b.expr(
-        "on ? (isinf(old) ? now : old + rate * (now - old)) : old",
-        {{"on", observe}, {"old", old}, {"now", now}, {"rate", rounded_to(c.number("averaging_const"), DType::f32)}},
-        b.dtype(old));
+    const ValueId running_value = c.tensor(name),
+                  observed = b.reshape(b.reduce(x, kind, axes, false, b.dtype(x)), b.shape(running_value));
+    return b.expr("on ? (isinf(old) ? now : old + rate * (now - old)) : old",
+                  {{"on", observe},
+                   {"old", running_value},
+                   {"now", observed},
+                   {"rate", rounded_to(c.number("averaging_const"), DType::f32)}},
+                  b.dtype(running_value));
   };
   const ValueId low = running("running_min", "min"), high = running("running_max", "max");
   const ValueId old_scale = c.tensor("scale"), old_zero_point = c.tensor("zero_point");
@@ -71,8 +74,8 @@ Values observe_and_quantize(Builder& b, const Call& c) {
   const auto shaped = [&](ValueId v) { return rows ? per_channel(b, v, x, 0) : b.reshape(v, {}); };
   const FakeQuantized f =
       fake_quantized(b, x, {"scale", shaped(p.scale)}, {"zero_point", shaped(p.zero_point)}, lower, upper);
-  const auto chosen = [&](ValueId now, ValueId old) {
-    return b.expr("on ? now : old", {{"on", quantize}, {"now", now}, {"old", old}}, b.dtype(old));
+  const auto chosen = [&](ValueId chosen_value, ValueId old) {
+    return b.expr("on ? now : old", {{"on", quantize}, {"now", chosen_value}, {"old", old}}, b.dtype(old));
   };
   return {chosen(f.value, x),
           b.expr("!on || mask", {{"on", quantize}, {"mask", f.mask}}, DType::boolean),
@@ -83,9 +86,9 @@ Values observe_and_quantize(Builder& b, const Call& c) {
 }
 /// Omits the mask.
 Values observe_and_quantize_only(Builder& b, const Call& c) {
-  Values all = observe_and_quantize(b, c);
-  all.erase(all.begin() + 1);
-  return all;
+  Values results = observe_and_quantize(b, c);
+  results.erase(results.begin() + 1);
+  return results;
 }
 
 constexpr Lowering kObserversLowerings[] = {

@@ -29,18 +29,19 @@ constexpr OptimList kOptimLarge[] = {OptimList::param, OptimList::grad,  OptimLi
                                      OptimList::v,     OptimList::third, OptimList::step};
 
 /// Adds one node over all parameters, or a node per parameter for mixed dtypes.
-optimizers::ListResults add_step(Builder& b, const Lists& all) {
-  if (all[OptimList::param].empty()) return {};
-  if (std::ranges::none_of(all.lists, [&](const Values& v) { return is_mixed(b, v); }))
-    return optimizers::add_list_step(b, all);
+optimizers::ListResults add_step(Builder& b, const Lists& operand_lists) {
+  if (operand_lists[OptimList::param].empty()) return {};
+  if (std::ranges::none_of(operand_lists.lists, [&](const Values& v) { return is_mixed(b, v); }))
+    return optimizers::add_list_step(b, operand_lists);
   optimizers::ListResults results;
-  for (std::size_t i = 0; i < all[OptimList::param].size(); ++i) {
-    Lists one = all;
+  for (std::size_t i = 0; i < operand_lists[OptimList::param].size(); ++i) {
+    Lists element_lists = operand_lists;
     for (OptimList list : kOptimLarge) {
-      if (!one[list].empty()) one[list] = {all[list].at(i)};
+      if (!element_lists[list].empty()) element_lists[list] = {operand_lists[list].at(i)};
     }
-    const optimizers::ListResults some = optimizers::add_list_step(b, one);
-    for (std::size_t k = 0; k < some.size(); ++k) results[k].insert(results[k].end(), some[k].begin(), some[k].end());
+    const optimizers::ListResults element_results = optimizers::add_list_step(b, element_lists);
+    for (std::size_t k = 0; k < element_results.size(); ++k)
+      results[k].insert(results[k].end(), element_results[k].begin(), element_results[k].end());
   }
   return results;
 }
@@ -57,18 +58,18 @@ Values step(Builder& b, const Call& c, const OptimStep& s, std::vector<double> h
   if (c.has_argument("grad_scale")) lists[OptimList::grad_scale] = {c.tensor("grad_scale")};
   if (c.has_argument("found_inf")) lists[OptimList::found_inf] = {c.tensor("found_inf")};
   const optimizers::ListResults results = add_step(b, lists);
-  Values all;
+  Values flat_results;
   for (OptimList list : kOptimLarge) {
     if (list == OptimList::step) continue;
     const Values& result = results[static_cast<std::size_t>(list)];
-    const Values& same = list == OptimList::grad && result.empty() ? lists[list] : result;
-    all.insert(all.end(), same.begin(), same.end());
+    const Values& new_values = list == OptimList::grad && result.empty() ? lists[list] : result;
+    flat_results.insert(flat_results.end(), new_values.begin(), new_values.end());
   }
   for (ArgumentName name : s.untouched) {
-    const Values& same = c.tensors(name);
-    all.insert(all.end(), same.begin(), same.end());
+    const Values& unchanged = c.tensors(name);
+    flat_results.insert(flat_results.end(), unchanged.begin(), unchanged.end());
   }
-  return all;
+  return flat_results;
 }
 
 Values sgd(Builder& b, const Call& c) {

@@ -52,8 +52,8 @@ Values topk(Builder& b, const Call& c) {
 /// NaN or is ignored.
 Values quantile(Builder& b, const Call& c, bool ignore_nan) {
   ValueId x = c.tensor("self");
-  const DType t = b.dtype(x), wide = compute_type(t);
-  const bool keep = c.flag("keepdim"), is_full = !c.has_argument("dim");
+  const DType t = b.dtype(x), compute_dtype = compute_type(t);
+  const bool keepdims = c.flag("keepdim"), is_full = !c.has_argument("dim");
   const int rank = b.rank(x);
   const std::int64_t dim = is_full ? 0 : b.normal_axis(x, c.integer("dim"));
   x = is_full || rank == 0 ? b.flatten(x) : b.move_axis(x, dim, -1);
@@ -65,38 +65,39 @@ Values quantile(Builder& b, const Call& c, bool ignore_nan) {
 
   ValueId ranks;
   if (ignore_nan) {
-    const ValueId there = b.expr("!isnan(x)", {{"x", sorted}}, wide, DType::boolean);
-    const ValueId count = b.reduce(there, "sum", {-1}, true, DType::i64);
-    ranks = b.expr("max(q * (n - 1), 0)", {{"q", q}, {"n", count}}, wide, wide);
+    const ValueId is_number = b.expr("!isnan(x)", {{"x", sorted}}, compute_dtype, DType::boolean);
+    const ValueId count = b.reduce(is_number, "sum", {-1}, true, DType::i64);
+    ranks = b.expr("max(q * (n - 1), 0)", {{"q", q}, {"n", count}}, compute_dtype, compute_dtype);
   } else {
     const ValueId last = b.slice(sorted, -1, b.pool().sub(n, 1), 1);
-    ranks = b.expr("isnan(x) ? n - 1 : q * (n - 1)", {{"x", last}, {"q", q}, size_arg(b, "n", n)}, wide, wide);
+    ranks = b.expr("isnan(x) ? n - 1 : q * (n - 1)", {{"x", last}, {"q", q}, size_arg(b, "n", n)}, compute_dtype,
+                   compute_dtype);
   }
-  const std::string how = c.text("interpolation");
-  const auto at = [&](std::string_view text) {
-    return b.gather(sorted, b.expr(text, {{"r", ranks}}, wide, DType::i64), -1);
+  const std::string interpolation = c.text("interpolation");
+  const auto value_at = [&](std::string_view text) {
+    return b.gather(sorted, b.expr(text, {{"r", ranks}}, compute_dtype, DType::i64), -1);
   };
   ValueId y;
-  if (how == "lower") {
-    y = at("floor(r)");
-  } else if (how == "higher") {
-    y = at("ceil(r)");
-  } else if (how == "nearest") {
-    y = at("round(r)");
+  if (interpolation == "lower") {
+    y = value_at("floor(r)");
+  } else if (interpolation == "higher") {
+    y = value_at("ceil(r)");
+  } else if (interpolation == "nearest") {
+    y = value_at("round(r)");
   } else {
-    const ValueId low = at("floor(r)"), high = at("ceil(r)");
+    const ValueId low = value_at("floor(r)"), high = value_at("ceil(r)");
     // at::lerp starts from the nearer end.
-    y = b.expr(
-        how == "midpoint" ? "h - (h - l) * 0.5" : "w = r - floor(r); w < 0.5 ? l + w * (h - l) : h - (h - l) * (1 - w)",
-        {{"l", low}, {"h", high}, {"r", ranks}}, wide, t);
+    y = b.expr(interpolation == "midpoint" ? "h - (h - l) * 0.5"
+                                           : "w = r - floor(r); w < 0.5 ? l + w * (h - l) : h - (h - l) * (1 - w)",
+               {{"l", low}, {"h", high}, {"r", ranks}}, compute_dtype, t);
   }
   // The axis of q goes to the front; keepdim restores the axis of x.
   if (is_full || rank == 0) {
-    Dims shape(static_cast<std::size_t>(keep ? rank : 0), 1);
+    Dims shape(static_cast<std::size_t>(keepdims ? rank : 0), 1);
     if (list) shape.insert(shape.begin(), b.numel(q));
     return {b.reshape(y, shape)};
   }
-  if (keep) y = b.unsqueeze(y, dim);  // before the axis of q, the last one
+  if (keepdims) y = b.unsqueeze(y, dim);  // before the axis of q, the last one
   y = list ? b.move_axis(y, -1, 0) : b.squeeze(y, -1);
   return {y};
 }

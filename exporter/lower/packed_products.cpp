@@ -40,18 +40,19 @@ ValueId unpacked_rows(Builder& b, const Call& c, ValueId packed) {
   if (n % kLanes != 0) c.unsupported(fmt::format("a packed weight of {} rows is not supported", n));
   const std::int64_t blocks = n / kPackedProductsRows, remaining = n % kPackedProductsRows;
   const ValueId flat = b.flatten(packed);
-  Values parts;
+  Values column_blocks;
   if (blocks > 0) {
     const ValueId slice = b.reshape(b.slice(flat, 0, 0, blocks * kPackedProductsRows * k / 2), {blocks, k, 2, kLanes});
-    parts.push_back(b.reshape(b.permute(nibbles(b, slice), {0, 4, 2, 3, 1}), {blocks * kPackedProductsRows, k}));
+    column_blocks.push_back(
+        b.reshape(b.permute(nibbles(b, slice), {0, 4, 2, 3, 1}), {blocks * kPackedProductsRows, k}));
   }
   if (remaining > 0) {
     const ValueId slice =
         b.reshape(b.slice(flat, 0, blocks * kPackedProductsRows * k / 2, remaining * k / 2), {k, remaining / 2});
-    parts.push_back(b.transpose(b.reshape(nibbles(b, slice), {k, remaining}), 0, 1));
+    column_blocks.push_back(b.transpose(b.reshape(nibbles(b, slice), {k, remaining}), 0, 1));
   }
-  if (parts.empty()) return b.full({0, k}, 0, DType::u8);
-  return b.concat(parts, 0);
+  if (column_blocks.empty()) return b.full({0, k}, 0, DType::u8);
+  return b.concat(column_blocks, 0);
 }
 
 Values pack_rows(Builder& b, const Call& c) {
@@ -60,17 +61,17 @@ Values pack_rows(Builder& b, const Call& c) {
   if (n % kLanes != 0 || k % 2 != 0)
     c.unsupported(fmt::format("a weight of {} rows and {} columns cannot be packed", n, k));
   const std::int64_t blocks = n / kPackedProductsRows, remaining = n % kPackedProductsRows;
-  Values parts;
+  Values column_blocks;
   if (blocks > 0) {
     const ValueId slice = b.reshape(b.slice(weight, 0, 0, blocks * kPackedProductsRows), {blocks, 2, 2, kLanes, k});
-    parts.push_back(b.flatten(bytes(b, b.permute(slice, {0, 4, 2, 3, 1}))));
+    column_blocks.push_back(b.flatten(bytes(b, b.permute(slice, {0, 4, 2, 3, 1}))));
   }
   if (remaining > 0) {
     const ValueId slice = b.transpose(b.slice(weight, 0, blocks * kPackedProductsRows, remaining), 0, 1);
-    parts.push_back(b.flatten(bytes(b, b.reshape(slice, {k, remaining / 2, 2}))));
+    column_blocks.push_back(b.flatten(bytes(b, b.reshape(slice, {k, remaining / 2, 2}))));
   }
-  if (parts.empty()) return {b.full({0, k / 2}, 0, DType::u8)};
-  return {b.reshape(b.concat(parts, 0), {n, k / 2})};
+  if (column_blocks.empty()) return {b.full({0, k / 2}, 0, DType::u8)};
+  return {b.reshape(b.concat(column_blocks, 0), {n, k / 2})};
 }
 
 // Weight [n, k] for tensor cores (m16n8k16) as int32 [n / 8, k / (16 t), 32, t / 2]: lane 4 r + q of a tile of 8 rows

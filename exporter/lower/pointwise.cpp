@@ -52,21 +52,21 @@ std::vector<std::string_view> arguments_in(const Call& c, std::string_view text)
 /// Converts an integer to type `t`, wrapping: -1 becomes 255 in uint8.
 std::int64_t wrapped_to(double v, DType t) {
   const auto integer = static_cast<std::int64_t>(v);
-  std::array<std::byte, 8> stored{};
-  std::int64_t back = 0;
-  convert(&integer, DType::i64, stored.data(), t, 1);
-  convert(stored.data(), t, &back, DType::i64, 1);
-  return back;
+  std::array<std::byte, 8> bytes{};
+  std::int64_t wrapped = 0;
+  convert(&integer, DType::i64, bytes.data(), t, 1);
+  convert(bytes.data(), t, &wrapped, DType::i64, 1);
+  return wrapped;
 }
 
 /// Wraps numbers and tensors of no dimensions to a narrow integer type before the arithmetic: neither widens the type.
-void wrap_operands(Builder& b, std::vector<ExprArg>& args, DType in) {
-  if (!is_integral(in) || in == DType::i64) return;
+void wrap_operands(Builder& b, std::vector<ExprArg>& args, DType compute_dtype) {
+  if (!is_integral(compute_dtype) || compute_dtype == DType::i64) return;
   for (ExprArg& a : args) {
     if (a.value == kNoValue) {
-      a.number = static_cast<double>(wrapped_to(a.number.real(), in));
-    } else if (is_integral(b.dtype(a.value)) && element_size(b.dtype(a.value)) > element_size(in)) {
-      a.value = b.cast(a.value, in);
+      a.number = static_cast<double>(wrapped_to(a.number.real(), compute_dtype));
+    } else if (is_integral(b.dtype(a.value)) && element_size(b.dtype(a.value)) > element_size(compute_dtype)) {
+      a.value = b.cast(a.value, compute_dtype);
     }
   }
 }
@@ -76,14 +76,14 @@ constexpr std::string_view kOperandNames[] = {"self", "other", "exponent", "end"
 
 /// Rounds numbers and tensors of another type to a 16-bit type before the arithmetic, except the operand `unrounded`.
 /// Byte types are exact.
-void round_operands(Builder& b, std::vector<ExprArg>& args, DType in, std::string_view unrounded) {
-  if (in != DType::f16 && in != DType::bf16) return;
+void round_operands(Builder& b, std::vector<ExprArg>& args, DType compute_dtype, std::string_view unrounded) {
+  if (compute_dtype != DType::f16 && compute_dtype != DType::bf16) return;
   for (ExprArg& a : args) {
     if (a.name == unrounded) continue;
     if (a.value != kNoValue) {
-      if (element_size(b.dtype(a.value)) > 1 && !is_complex(b.dtype(a.value))) a.value = b.cast(a.value, in);
+      if (element_size(b.dtype(a.value)) > 1 && !is_complex(b.dtype(a.value))) a.value = b.cast(a.value, compute_dtype);
     } else if (std::ranges::find(kOperandNames, a.name) != std::end(kOperandNames)) {
-      a.number = rounded_to(rounded_to(a.number.real(), DType::f32), in);
+      a.number = rounded_to(rounded_to(a.number.real(), DType::f32), compute_dtype);
     }
   }
 }
@@ -100,8 +100,8 @@ DType combine(DType higher, DType lower) {
   return higher;
 }
 
-void widen(DType& to, DType t) {
-  to = to == DType::invalid ? t : promote(to, t);
+void widen(DType& common, DType t) {
+  common = common == DType::invalid ? t : promote(common, t);
 }
 
 }  // namespace
@@ -114,8 +114,8 @@ ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
     case CallArgumentKind::complex: return {name, std::complex<double>(o.number, o.imaginary)};
     case CallArgumentKind::integer:
     case CallArgumentKind::boolean: {
-      const bool exact = o.integer.is_const() && std::abs(o.integer.value()) <= kExactInDouble;
-      if (exact) return {name, static_cast<double>(o.integer.value())};
+      const bool is_exact = o.integer.is_const() && std::abs(o.integer.value()) <= kExactInDouble;
+      if (is_exact) return {name, static_cast<double>(o.integer.value())};
       return {name, b.from_dim(o.integer)};
     }
     default: return {name, c.number(ArgumentName::from_text(name))};  // fails and names the argument's kind
@@ -124,12 +124,14 @@ ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
 
 DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view>& names) {
   DType with_dimensions = DType::invalid;
-  DType without = DType::invalid;
+  DType without_dimensions = DType::invalid;
   DType number = DType::invalid;
   for (std::string_view name : names) {
     const CallArgument& o = c.arg(ArgumentName::from_text(name));
     switch (o.kind) {
-      case CallArgumentKind::tensor: widen(b.rank(o.value) > 0 ? with_dimensions : without, b.dtype(o.value)); break;
+      case CallArgumentKind::tensor:
+        widen(b.rank(o.value) > 0 ? with_dimensions : without_dimensions, b.dtype(o.value));
+        break;
       case CallArgumentKind::integer: widen(number, DType::i64); break;
       case CallArgumentKind::boolean: widen(number, DType::boolean); break;
       case CallArgumentKind::number: widen(number, DType::f32); break;
@@ -137,7 +139,7 @@ DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view
       default: break;
     }
   }
-  return combine(with_dimensions, combine(without, number));
+  return combine(with_dimensions, combine(without_dimensions, number));
 }
 
 bool is_single(Builder& b, const Call& c, ArgumentName name) {
@@ -150,7 +152,7 @@ ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn c
   std::vector<ExprArg> args;
   for (std::string_view name : names) args.push_back(expr_arg(b, c, name));
   const DType result = c.result_dtype();
-  DType in = result;
+  DType compute_dtype = result;
   switch (compute) {
     case ComputeIn::result:
     case ComputeIn::factors:
@@ -158,22 +160,23 @@ ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn c
       round_operands(b, args, result, compute == ComputeIn::factors && is_single(b, c, "other") ? "other" : "");
       break;
     case ComputeIn::operands:
-      in = common_dtype(b, c, names);
-      wrap_operands(b, args, in);
-      round_operands(b, args, in, "");
+      compute_dtype = common_dtype(b, c, names);
+      wrap_operands(b, args, compute_dtype);
+      round_operands(b, args, compute_dtype, "");
       for (ExprArg& a : args) {
-        if (a.value == kNoValue) a.number = {rounded_to(a.number.real(), in), rounded_to(a.number.imag(), in)};
+        if (a.value == kNoValue)
+          a.number = {rounded_to(a.number.real(), compute_dtype), rounded_to(a.number.imag(), compute_dtype)};
       }
       break;
-    case ComputeIn::self: in = b.dtype(c.tensor(ArgumentName::from_text(names.front()))); break;
-    case ComputeIn::floating: in = to_floating(common_dtype(b, c, names)); break;
+    case ComputeIn::self: compute_dtype = b.dtype(c.tensor(ArgumentName::from_text(names.front()))); break;
+    case ComputeIn::floating: compute_dtype = to_floating(common_dtype(b, c, names)); break;
     case ComputeIn::boolean:
       wrap_operands(b, args, common_dtype(b, c, names));
       round_operands(b, args, common_dtype(b, c, names), "");
-      in = DType::boolean;
+      compute_dtype = DType::boolean;
       break;
   }
-  return b.expr(text, std::move(args), compute_type(in), result);
+  return b.expr(text, std::move(args), compute_type(compute_dtype), result);
 }
 
 ValueId convert_to(Builder& b, const Call& c, ValueId x, DType dtype) {
@@ -188,11 +191,11 @@ ValueId convert_to(Builder& b, const Call& c, ValueId x, DType dtype) {
   Instruction load;
   load.op = Scalar::load;
   load.dtype = b.dtype(x);
-  Instruction to;
-  to.op = Scalar::convert;
-  to.dtype = dtype;
-  to.integer = saturate ? 1 : 0;
-  n.expr.code = {load, to};
+  Instruction conversion;
+  conversion.op = Scalar::convert;
+  conversion.dtype = dtype;
+  conversion.integer = saturate ? 1 : 0;
+  n.expr.code = {load, conversion};
   return b.add(std::move(n)).front();
 }
 
@@ -203,12 +206,12 @@ ValueId random_value(Builder& b, std::string_view kind, Dims sizes, DType dtype)
 
 std::span<const Lowering> pointwise_lowerings() {
   static const std::vector<Lowering> table = [] {
-    std::vector<Lowering> all = text_lowerings();
+    std::vector<Lowering> lowerings = text_lowerings();
     for (std::span<const Lowering> part :
          {arithmetic_lowerings(), activation_lowerings(), cast_lowerings(), number_lowerings(), window_lowerings()}) {
-      all.insert(all.end(), part.begin(), part.end());
+      lowerings.insert(lowerings.end(), part.begin(), part.end());
     }
-    return all;
+    return lowerings;
   }();
   return table;
 }

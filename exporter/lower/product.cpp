@@ -4,13 +4,13 @@
 
 namespace tern {
 
-ValueId product(Builder& b, ValueId a, ValueId other, DType dtype, ValueId bias) {
-  const bool row = b.rank(a) == 1, column = b.rank(other) == 1;
+ValueId product(Builder& b, ValueId a, ValueId right, DType dtype, ValueId bias) {
+  const bool row = b.rank(a) == 1, column = b.rank(right) == 1;
   if (row) a = b.unsqueeze(a, 0);
-  if (column) other = b.unsqueeze(other, 1);
+  if (column) right = b.unsqueeze(right, 1);
   std::vector<Attr> attrs;
   if (dtype != DType::invalid && dtype != b.dtype(a)) attrs.push_back(attr_dtype(dtype));
-  ValueId result = b.add(Op::matmul, {a, other, bias}, std::move(attrs));
+  ValueId result = b.add(Op::matmul, {a, right, bias}, std::move(attrs));
   if (column) result = b.squeeze(result, -1);
   if (row) result = b.squeeze(result, column ? -1 : -2);
   return result;
@@ -89,17 +89,18 @@ Values addr_product(Builder& b, const Call& c) {
 }
 
 /// beta * self + alpha * (a b). beta 0 skips self, ignoring its NaN and infinities.
-ValueId add_product(Builder& b, const Call& c, ValueId a, ValueId other, DType result) {
+ValueId add_product(Builder& b, const Call& c, ValueId a, ValueId right, DType result) {
   const auto beta = scalar_or(c, "beta", 1.0), alpha = scalar_or(c, "alpha", 1.0);
   const ValueId self = c.tensor("self");
   const bool add = beta != 0.0;
-  const bool vector = b.rank(other) == 1;  // keeps the bias off the product's temporary axis
-  if (alpha == 1.0 && !add) return product(b, a, other, result);
-  if (alpha == 1.0 && beta == 1.0 && !vector && b.dtype(self) == result) return product(b, a, other, result, self);
-  const DType wide = promote(b.dtype(a), compute_type(result));
-  const ValueId ab = product(b, a, other, wide);
-  if (!add) return b.expr("alpha * p", {{"p", ab}, {"alpha", alpha}}, wide, result);
-  return b.expr("beta * s + alpha * p", {{"s", self}, {"p", ab}, {"alpha", alpha}, {"beta", beta}}, wide, result);
+  const bool vector = b.rank(right) == 1;  // keeps the bias off the product's temporary axis
+  if (alpha == 1.0 && !add) return product(b, a, right, result);
+  if (alpha == 1.0 && beta == 1.0 && !vector && b.dtype(self) == result) return product(b, a, right, result, self);
+  const DType compute_dtype = promote(b.dtype(a), compute_type(result));
+  const ValueId ab = product(b, a, right, compute_dtype);
+  if (!add) return b.expr("alpha * p", {{"p", ab}, {"alpha", alpha}}, compute_dtype, result);
+  return b.expr("beta * s + alpha * p", {{"s", self}, {"p", ab}, {"alpha", alpha}, {"beta", beta}}, compute_dtype,
+                result);
 }
 
 Values addmm(Builder& b, const Call& c) {
@@ -114,7 +115,7 @@ Values addmv(Builder& b, const Call& c) {
 
 /// PyTorch adds the batch's products in sequence and rounds each; a long or symbolic batch becomes a longer inner axis.
 Values addbmm(Builder& b, const Call& c) {
-  constexpr std::int64_t kMost = 64;
+  constexpr std::int64_t kMaxDotProducts = 64;
   ValueId x = c.tensor("batch1"), y = c.tensor("batch2");
   const DType result = c.result_dtype();
   const Dim count = b.size(x, 0);
@@ -122,7 +123,7 @@ Values addbmm(Builder& b, const Call& c) {
     x = b.cast(x, DType::c128);
     y = b.cast(y, DType::c128);
   }
-  if (count.is_const() && count.value() > 1 && count.value() <= kMost && result != DType::c64) {
+  if (count.is_const() && count.value() > 1 && count.value() <= kMaxDotProducts && result != DType::c64) {
     const auto alpha = scalar_or(c, "alpha", 1.0);
     ValueId sum = add_product(b, c, b.select(x, 0, 0), b.select(y, 0, 0), result);
     for (std::int64_t i = 1; i < count.value(); ++i) {
@@ -157,14 +158,14 @@ Values bilinear(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input1"), y = c.tensor("input2"), weight = c.tensor("weight"),
                 bias = c.tensor_or_none("bias");
   const DType result = c.result_dtype();
-  const Dim out = b.size(weight, 0), i = b.size(weight, 1), j = b.size(weight, 2);
+  const Dim output_features = b.size(weight, 0), i = b.size(weight, 1), j = b.size(weight, 2);
   Dims shape(b.shape(x).begin(), b.shape(x).end() - 1);
-  shape.push_back(out);
+  shape.push_back(output_features);
   const Dim rows = b.pool().product({b.shape(x).data(), b.shape(x).size() - 1});
-  const ValueId w = b.reshape(b.permute(weight, {1, 0, 2}), {i, b.pool().mul(out, j)});
-  const ValueId left = b.reshape(product(b, b.reshape(x, {rows, i}), w, result), {rows, out, j});
+  const ValueId w = b.reshape(b.permute(weight, {1, 0, 2}), {i, b.pool().mul(output_features, j)});
+  const ValueId left = b.reshape(product(b, b.reshape(x, {rows, i}), w, result), {rows, output_features, j});
   ValueId r = product(b, left, b.reshape(y, {rows, j, 1}));
-  r = b.reshape(r, {rows, out});
+  r = b.reshape(r, {rows, output_features});
   if (bias != kNoValue) r = b.expr("r + bias", {{"r", r}, {"bias", bias}}, result);
   return {b.reshape(r, shape)};
 }

@@ -14,7 +14,7 @@ namespace tern {
 
 Term Steps::tensor(std::string_view name, ValueId v) {
   args_.emplace_back(name, v);
-  wide_ = wide_ || b_.dtype(v) == DType::f64;
+  has_double_ = has_double_ || b_.dtype(v) == DType::f64;
   return {std::string(name), b_.dtype(v)};
 }
 
@@ -78,16 +78,16 @@ Term Steps::negated(const Term& x) {
 }
 
 ValueId Steps::finish(const Term& x, DType result) {
-  return b_.expr(x.text, args_, wide_ ? DType::f64 : DType::f32, result == DType::invalid ? x.dtype : result);
+  return b_.expr(x.text, args_, has_double_ ? DType::f64 : DType::f32, result == DType::invalid ? x.dtype : result);
 }
 
 double rounded_to(double v, DType t) {
   if (!is_floating(t) || t == DType::f64 || t == DType::f4_e2m1) return v;
-  std::array<std::byte, 16> stored{};
-  double back = 0;
-  convert(&v, DType::f64, stored.data(), t, 1);
-  convert(stored.data(), t, &back, DType::f64, 1);
-  return back;
+  std::array<std::byte, 16> bytes{};
+  double rounded_value = 0;
+  convert(&v, DType::f64, bytes.data(), t, 1);
+  convert(bytes.data(), t, &rounded_value, DType::f64, 1);
+  return rounded_value;
 }
 
 std::optional<QuantizedRange> range_of(DType t) {
@@ -111,10 +111,10 @@ BlockAxes blocks_of(Builder& b, const Call& c, ValueId x, const Dims& block) {
     c.unsupported(fmt::format("there are {} block sizes for {}", block.size(), text_of(b.type(x), b.pool())));
   }
   BlockAxes result;
-  const auto add = [&](Dim size, bool within) {
-    if (within) result.within.push_back(static_cast<std::int64_t>(result.split.size()));
+  const auto add = [&](Dim size, bool is_within_block) {
+    if (is_within_block) result.within_axes.push_back(static_cast<std::int64_t>(result.split.size()));
     result.split.push_back(size);
-    result.shared.push_back(within ? Dim(1) : size);
+    result.shared.push_back(is_within_block ? Dim(1) : size);
   };
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const Dim size = sizes[i];
@@ -151,7 +151,7 @@ ValueId per_channel(Builder& b, ValueId parameter, ValueId x, std::int64_t axis)
 }
 
 std::span<const Lowering> quantization_lowerings() {
-  static const std::vector<Lowering> all = [] {
+  static const std::vector<Lowering> lowerings = [] {
     std::vector<Lowering> v;
     for (std::span<const Lowering> table :
          {decomposed_lowerings(), decomposed_parameter_lowerings(), decomposed_operator_lowerings(),
@@ -162,7 +162,7 @@ std::span<const Lowering> quantization_lowerings() {
     }
     return v;
   }();
-  return all;
+  return lowerings;
 }
 
 }  // namespace tern

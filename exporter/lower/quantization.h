@@ -56,7 +56,7 @@ class Steps {
  private:
   Builder& b_;
   std::vector<ExprArg> args_;
-  bool wide_ = false;  ///< float64 is involved
+  bool has_double_ = false;  ///< float64 is involved
 };
 
 /// Rounds `v` to dtype `t`.
@@ -69,10 +69,10 @@ std::optional<QuantizedRange> range_of(DType t);
 
 /// Tensor divided into blocks of a common scale.
 struct BlockAxes {
-  Dims split;                        ///< sizes of x, each axis of several blocks split in two
-  Dims shared;                       ///< `split` with 1 along the axes within a block: sizes of scales
-  Dims counts;                       ///< block counts along each axis of x
-  std::vector<std::int64_t> within;  ///< the axes of `split` within a block
+  Dims split;                             ///< sizes of x, each axis of several blocks split in two
+  Dims shared;                            ///< `split` with 1 along the axes within a block: sizes of scales
+  Dims counts;                            ///< block counts along each axis of x
+  std::vector<std::int64_t> within_axes;  ///< the axes of `split` within a block
 };
 BlockAxes blocks_of(Builder& b, const Call& c, ValueId x, const Dims& block);
 /// Reshapes scales or zero points to broadcast to BlockAxes::split.

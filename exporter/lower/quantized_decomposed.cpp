@@ -56,7 +56,7 @@ Values quantize_per_tensor_by_tensors(Builder& b, const Call& c) {
 }
 
 Values dequantize_per_tensor(Builder& b, const Call& c) {
-  const DType out = c.dtype_or("out_dtype", DType::f32);
+  const DType output_dtype = c.dtype_or("out_dtype", DType::f32);
   Steps s(b);
   const auto parameter = [&](std::string_view name) {
     const ArgumentName argument = ArgumentName::from_text(name);
@@ -64,9 +64,9 @@ Values dequantize_per_tensor(Builder& b, const Call& c) {
     const Term t = s.tensor(name, element(b, c.tensor(argument), c.tensor("input")));
     return Term{t.text, DType::invalid};
   };
-  const Term x = s.cast(s.tensor("input", c.tensor("input")), out);
+  const Term x = s.cast(s.tensor("input", c.tensor("input")), output_dtype);
   const Term zero_point = parameter("zero_point");
-  return {s.finish(s.apply(s.apply(x, "-", zero_point), "*", parameter("scale")), out)};
+  return {s.finish(s.apply(s.apply(x, "-", zero_point), "*", parameter("scale")), output_dtype)};
 }
 
 Values quantize_per_channel(Builder& b, const Call& c) {

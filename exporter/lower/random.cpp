@@ -12,7 +12,7 @@ namespace {
 Values sized(Builder& b, const Call& c, std::string_view kind) {
   return {random_value(b, kind, c.dims("size"), c.result_dtype())};
 }
-Values like(Builder& b, const Call& c, std::string_view kind) {
+Values random_like(Builder& b, const Call& c, std::string_view kind) {
   return {random_value(b, kind, b.shape(c.tensor("self")), c.result_dtype())};
 }
 Values rand(Builder& b, const Call& c) {
@@ -22,10 +22,10 @@ Values randn(Builder& b, const Call& c) {
   return sized(b, c, "normal");
 }
 Values rand_like(Builder& b, const Call& c) {
-  return like(b, c, "uniform");
+  return random_like(b, c, "uniform");
 }
 Values randn_like(Builder& b, const Call& c) {
-  return like(b, c, "normal");
+  return random_like(b, c, "normal");
 }
 
 ValueId integers(Builder& b, Dims sizes, Dim low, Dim high, DType dtype) {
@@ -67,8 +67,8 @@ DType draw_type(DType t) {
   return t == DType::f64 || t == DType::c128 ? DType::f64 : DType::f32;
 }
 
-ValueId draw_like(Builder& b, const Call& c, std::string_view kind, ValueId like) {
-  return random_value(b, kind, b.shape(like), draw_type(c.result_dtype()));
+ValueId draw_like(Builder& b, const Call& c, std::string_view kind, ValueId random_like) {
+  return random_value(b, kind, b.shape(random_like), draw_type(c.result_dtype()));
 }
 
 Values bernoulli(Builder& b, const Call& c) {
@@ -127,17 +127,17 @@ Values normal_sized(Builder& b, const Call& c) {
 struct Dropped {
   ValueId value, mask;
 };
-Dropped drop(Builder& b, ValueId x, std::string_view kind, double keep, Dims mask_sizes, DType result) {
-  if (keep <= 0) {  // draws no numbers
+Dropped drop(Builder& b, ValueId x, std::string_view kind, double keep_probability, Dims mask_sizes, DType result) {
+  if (keep_probability <= 0) {  // draws no numbers
     return {b.full(b.shape(x), 0.0, result), b.full(std::move(mask_sizes), 0.0, DType::boolean)};
   }
   const ValueId u = random_value(b, kind, std::move(mask_sizes), DType::f32);
-  const ValueId mask = b.expr("u < keep", {{"u", u}, {"keep", keep}}, draw_type(result), DType::boolean);
-  const double scale = 1 / keep;
+  const ValueId mask = b.expr("u < keep", {{"u", u}, {"keep", keep_probability}}, draw_type(result), DType::boolean);
+  const double scale = 1 / keep_probability;
   return {b.expr("mask ? x * scale : 0", {{"mask", mask}, {"x", x}, {"scale", scale}}, result), mask};
 }
-Dropped drop(Builder& b, const Call& c, ValueId x, std::string_view kind, double keep, Dims mask_sizes) {
-  return drop(b, x, kind, keep, std::move(mask_sizes), c.result_dtype());
+Dropped drop(Builder& b, const Call& c, ValueId x, std::string_view kind, double keep_probability, Dims mask_sizes) {
+  return drop(b, x, kind, keep_probability, std::move(mask_sizes), c.result_dtype());
 }
 
 Values dropout(Builder& b, const Call& c) {
@@ -282,8 +282,8 @@ constexpr std::array kRandomLowerings = {
 
 }  // namespace
 
-ValueId dropped(Builder& b, ValueId x, double keep) {
-  return drop(b, x, "dropout", keep, b.shape(x), b.dtype(x)).value;
+ValueId dropped(Builder& b, ValueId x, double keep_probability) {
+  return drop(b, x, "dropout", keep_probability, b.shape(x), b.dtype(x)).value;
 }
 
 std::span<const Lowering> random_lowerings() {

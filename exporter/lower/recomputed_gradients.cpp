@@ -173,7 +173,7 @@ Values zeros_with_features(Builder& b, const Call& c) {
 }  // namespace
 
 std::span<const Lowering> recomputed_gradient_lowerings() {
-  static const std::vector<Lowering> all = [] {
+  static const std::vector<Lowering> lowerings = [] {
     std::vector<Lowering> v = {
         {"aten._new_zeros_with_same_feature_meta.default", zeros_with_features},
         {"aten.diagonal_backward.default", diagonal_gradient},
@@ -185,7 +185,7 @@ std::span<const Lowering> recomputed_gradient_lowerings() {
     for (const RecomputedGradient& row : recomputed_gradients()) v.push_back({row.backward, recomputed_gradient});
     return v;
   }();
-  return all;
+  return lowerings;
 }
 
 }  // namespace tern

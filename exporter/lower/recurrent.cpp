@@ -17,11 +17,12 @@ Values recurrent(Builder& b, const Call& c, RnnKind kind) {
   const Values& params = c.tensors("params");
   const std::size_t cells =
       static_cast<std::size_t>(std::clamp<std::int64_t>(layers, 0, std::ssize(params))) * (bidirectional ? 2 : 1);
-  const std::size_t plain = biases ? 4 : 2;
+  const std::size_t gate_params = biases ? 4 : 2;
   if (cells == 0 || params.size() % cells != 0)
     c.unsupported("the number of parameters is not a multiple of the number of layers");
-  const std::size_t each = params.size() / cells;
-  if (each != plain && !(lstm && each == plain + 1)) c.unsupported("the layers have a wrong number of parameters");
+  const std::size_t params_per_cell = params.size() / cells;
+  if (params_per_cell != gate_params && !(lstm && params_per_cell == gate_params + 1))
+    c.unsupported("the layers have a wrong number of parameters");
   ValueId x = c.tensor("input");
   if (b.rank(x) != 3) c.unsupported("the input must have 3 axes");
   if (batch_first) x = b.transpose(x, 0, 1);
@@ -35,12 +36,12 @@ Values recurrent(Builder& b, const Call& c, RnnKind kind) {
     inputs.push_back(kNoValue);
   }
   for (std::size_t i = 0; i < cells; ++i) {
-    const auto it = params.begin() + static_cast<std::ptrdiff_t>(i * each);
+    const auto it = params.begin() + static_cast<std::ptrdiff_t>(i * params_per_cell);
     inputs.push_back(it[0]);
     inputs.push_back(it[1]);
     inputs.push_back(biases ? it[2] : kNoValue);
     inputs.push_back(biases ? it[3] : kNoValue);
-    inputs.push_back(each > plain ? it[static_cast<std::ptrdiff_t>(plain)] : kNoValue);
+    inputs.push_back(params_per_cell > gate_params ? it[static_cast<std::ptrdiff_t>(gate_params)] : kNoValue);
   }
   Values r = b.add_all(Op::rnn, inputs,
                        {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))), attr(AttrKey::layers, Dim(layers)),
@@ -98,12 +99,12 @@ Values rnn_relu_cell(Builder& b, const Call& c) {
 Values weight_norm(Builder& b, const Call& c) {
   const ValueId v = c.tensor("v"), g = c.tensor("g");
   const std::int64_t dim = c.integer_or("dim", 0);
-  const DType result = c.result_dtype(), wide = compute_type(result);
+  const DType result = c.result_dtype(), compute_dtype = compute_type(result);
   std::vector<std::int64_t> axes = b.all_axes(v);
   if (dim != -1) axes.erase(axes.begin() + b.normal_axis(v, dim));
-  const ValueId square = b.reduce(b.expr("v * v", {{"v", v}}, wide), "sum", axes, true, wide);
-  return {b.expr("v * (g / sqrt(n))", {{"v", v}, {"g", g}, {"n", square}}, wide, result),
-          b.expr("sqrt(n)", {{"n", square}}, wide, b.dtype(g))};
+  const ValueId square = b.reduce(b.expr("v * v", {{"v", v}}, compute_dtype), "sum", axes, true, compute_dtype);
+  return {b.expr("v * (g / sqrt(n))", {{"v", v}, {"g", g}, {"n", square}}, compute_dtype, result),
+          b.expr("sqrt(n)", {{"n", square}}, compute_dtype, b.dtype(g))};
 }
 Values weight_norm_alone(Builder& b, const Call& c) {
   return {weight_norm(b, c).front()};

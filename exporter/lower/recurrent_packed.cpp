@@ -33,10 +33,11 @@ Values step(Builder& b, RnnKind kind, const Values& state, ValueId input, const 
   const Dim width = b.pool().floordiv(b.size(cell.weight, 0), gates(kind));
   const auto slice = [&](ValueId v, std::int64_t k) { return b.slice(v, 1, b.pool().mul(width, k), width); };
   if (kind == RnnKind::lstm) {
-    const ValueId all = b.expr("x + h", {{"x", input}, {"h", hidden}}, t);
-    const ValueId c = b.expr("sigmoid(f) * c + sigmoid(i) * tanh(g)",
-                             {{"i", slice(all, 0)}, {"f", slice(all, 1)}, {"g", slice(all, 2)}, {"c", state[1]}}, t);
-    const ValueId h = b.expr("sigmoid(o) * tanh(c)", {{"o", slice(all, 3)}, {"c", c}}, t);
+    const ValueId gate_sums = b.expr("x + h", {{"x", input}, {"h", hidden}}, t);
+    const ValueId c = b.expr(
+        "sigmoid(f) * c + sigmoid(i) * tanh(g)",
+        {{"i", slice(gate_sums, 0)}, {"f", slice(gate_sums, 1)}, {"g", slice(gate_sums, 2)}, {"c", state[1]}}, t);
+    const ValueId h = b.expr("sigmoid(o) * tanh(c)", {{"o", slice(gate_sums, 3)}, {"c", c}}, t);
     return {cell.projection == kNoValue ? h : linear_packed(b, h, cell.projection, kNoValue), c};
   }
   if (kind == RnnKind::gru) {
@@ -71,25 +72,26 @@ Values run(Builder& b, RnnKind kind, const Values& state, ValueId x, ValueId val
   const auto number = static_cast<std::uint32_t>(b.program().functions.size());
   b.program().functions.emplace_back().name = b.function().name + ".rnn_step";
   Builder f(b.program(), number);
-  Values in;
+  Values step_inputs;
   for (std::size_t i = 0; i < loop.inputs.size(); ++i) {
     TensorType type = b.type(loop.inputs[i]);
     if (i == state.size() || i == state.size() + 1) type.shape.erase(type.shape.begin());
-    in.push_back(f.add_value(std::move(type)));
-    f.function().inputs.push_back({FunctionInput::Kind::user, in.back(), 0, "in" + std::to_string(i), {}});
+    step_inputs.push_back(f.add_value(std::move(type)));
+    f.function().inputs.push_back({FunctionInput::Kind::user, step_inputs.back(), 0, "in" + std::to_string(i), {}});
   }
-  auto next = in.begin() + static_cast<std::ptrdiff_t>(state.size()) + 2;
+  auto next = step_inputs.begin() + static_cast<std::ptrdiff_t>(state.size()) + 2;
   Cell inner{kNoValue, *next++};
   if (cell.bias != kNoValue) inner.bias = *next++;
   if (cell.projection != kNoValue) inner.projection = *next;
-  const Values old(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(state.size()));
-  Values fresh = step(f, kind, old, in[state.size()], inner);
-  for (std::size_t i = 0; i < fresh.size(); ++i) {
-    fresh[i] = f.expr("v ? n : o", {{"v", f.unsqueeze(in[state.size() + 1], 1)}, {"n", fresh[i]}, {"o", old[i]}},
-                      f.dtype(old[i]));
+  const Values old_state(step_inputs.begin(), step_inputs.begin() + static_cast<std::ptrdiff_t>(state.size()));
+  Values new_state = step(f, kind, old_state, step_inputs[state.size()], inner);
+  for (std::size_t i = 0; i < new_state.size(); ++i) {
+    new_state[i] = f.expr(
+        "v ? n : o", {{"v", f.unsqueeze(step_inputs[state.size() + 1], 1)}, {"n", new_state[i]}, {"o", old_state[i]}},
+        f.dtype(old_state[i]));
   }
-  fresh.push_back(fresh[0]);
-  for (ValueId v : fresh) {
+  new_state.push_back(new_state[0]);
+  for (ValueId v : new_state) {
     const std::string name = "out" + std::to_string(f.function().outputs.size());
     f.function().outputs.push_back({FunctionOutput::Kind::tensor, v, name});
   }
@@ -106,24 +108,26 @@ Values packed(Builder& b, const Call& c, RnnKind kind) {
   const std::int64_t layers = c.integer("num_layers"), directions = c.flag("bidirectional") ? 2 : 1;
   const bool biases = c.flag("has_biases");
   const Values& params = c.tensors("params");
-  const std::size_t plain = biases ? 4 : 2;
+  const std::size_t gate_params = biases ? 4 : 2;
   if (layers < 1 || layers > std::ssize(params) || params.size() % static_cast<std::size_t>(layers * directions) != 0)
     c.unsupported("the number of parameters is not a multiple of the number of layers");
-  const std::size_t each = params.size() / static_cast<std::size_t>(layers * directions);
-  if (each != plain && !(lstm && each == plain + 1)) c.unsupported("the layers have a wrong number of parameters");
+  const std::size_t params_per_layer = params.size() / static_cast<std::size_t>(layers * directions);
+  if (params_per_layer != gate_params && !(lstm && params_per_layer == gate_params + 1))
+    c.unsupported("the layers have a wrong number of parameters");
   const Values states = lstm ? c.tensors("hx") : Values{c.tensor("hx")};
   if (states.size() != (lstm ? 2u : 1u)) c.unsupported("the state must be one tensor, or a pair for LSTM");
 
   // Unpacks rows to [T, B, in]; finished sequences read arbitrary rows.
   const ValueId data = c.tensor("data"), counts = b.cast(c.tensor("batch_sizes"), DType::i64);
   const Dim times = b.size(counts, 0), batch = b.size(states[0], 1), rows = b.size(data, 0);
-  const ValueId ends = scan_along(b, counts, ScanKind::cumsum, 0, DType::i64);
-  const ValueId begins = b.expr("e - n", {{"e", ends}, {"n", counts}}, DType::i64);
+  const ValueId step_ends = scan_along(b, counts, ScanKind::cumsum, 0, DType::i64);
+  const ValueId step_begins = b.expr("e - n", {{"e", step_ends}, {"n", counts}}, DType::i64);
   const ValueId sequence = b.iota(batch, DType::i64);
   const ValueId valid = b.expr("i < n", {{"i", sequence}, {"n", b.unsqueeze(counts, 1)}}, DType::i64, DType::boolean);
-  const ValueId row = b.expr(
-      "min(begin + i, last)",
-      {{"begin", b.unsqueeze(begins, 1)}, {"i", sequence}, {"last", b.from_dim(b.pool().sub(rows, 1))}}, DType::i64);
+  const ValueId row =
+      b.expr("min(begin + i, last)",
+             {{"begin", b.unsqueeze(step_begins, 1)}, {"i", sequence}, {"last", b.from_dim(b.pool().sub(rows, 1))}},
+             DType::i64);
   ValueId x = b.reshape(b.index_select(data, b.flatten(row), 0), {times, batch, b.size(data, 1)});
 
   std::vector<Values> last(states.size());
@@ -131,11 +135,11 @@ Values packed(Builder& b, const Call& c, RnnKind kind) {
     Values outputs;
     for (std::int64_t direction = 0; direction < directions; ++direction) {
       const std::int64_t index = layer * directions + direction;
-      const auto p = params.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(index) * each);
+      const auto p = params.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(index) * params_per_layer);
       Cell cell{p[0], p[1]};
       if (biases) cell.input_bias = p[2];
       if (biases) cell.bias = p[3];
-      if (each > plain) cell.projection = p[static_cast<std::ptrdiff_t>(plain)];
+      if (params_per_layer > gate_params) cell.projection = p[static_cast<std::ptrdiff_t>(gate_params)];
       Values state;
       for (ValueId s : states) state.push_back(b.select(s, 0, index));
       const Values r = run(b, kind, state, x, valid, cell, direction == 1);
@@ -147,13 +151,14 @@ Values packed(Builder& b, const Call& c, RnnKind kind) {
 
   // Packs the rows again: a row's time is the number of times with an end before the row.
   const ValueId number = b.iota(rows, DType::i64);
-  const ValueId time = b.add(Op::searchsorted, {ends, number}, {attr(AttrKey::right, Dim(1))});
-  const ValueId position = b.expr(
-      "t * n + r - begin",
-      {{"t", time}, {"n", b.from_dim(batch)}, {"r", number}, {"begin", b.index_select(begins, time, 0)}}, DType::i64);
+  const ValueId time = b.add(Op::searchsorted, {step_ends, number}, {attr(AttrKey::right, Dim(1))});
+  const ValueId position =
+      b.expr("t * n + r - begin",
+             {{"t", time}, {"n", b.from_dim(batch)}, {"r", number}, {"begin", b.index_select(step_begins, time, 0)}},
+             DType::i64);
   const ValueId flat = b.reshape(x, {b.pool().mul(times, batch), b.size(x, 2)});
   Values results = {b.index_select(flat, position, 0)};
-  for (const Values& all : last) results.push_back(b.concat(all, 0));
+  for (const Values& state_parts : last) results.push_back(b.concat(state_parts, 0));
   return results;
 }
 

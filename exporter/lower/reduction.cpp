@@ -58,10 +58,13 @@ bool keepdims(const Call& c) {
 
 /// Converts the operand to a narrower result type first, like PyTorch.
 ValueId narrowed(Builder& b, ValueId x, DType result) {
-  const DType from = b.dtype(x);
-  const bool narrower = is_floating(from) == is_floating(result) ? element_size(result) < element_size(from)
-                                                                 : !is_floating(result) && !is_complex(result);
-  return from != DType::boolean && (narrower || (is_complex(from) && !is_complex(result))) ? b.cast(x, result) : x;
+  const DType source_dtype = b.dtype(x);
+  const bool narrower = is_floating(source_dtype) == is_floating(result)
+                            ? element_size(result) < element_size(source_dtype)
+                            : !is_floating(result) && !is_complex(result);
+  return source_dtype != DType::boolean && (narrower || (is_complex(source_dtype) && !is_complex(result)))
+             ? b.cast(x, result)
+             : x;
 }
 
 /// any and all with an empty list of axes reduce nothing, unlike sum and amax.
@@ -155,18 +158,18 @@ Values nansum(Builder& b, const Call& c) {
 Values nanmean(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const auto axes = axes_arg(b, c, x);
-  const DType result = c.result_dtype(), wide = compute_type(result);
-  const ValueId sum = b.reduce(replace_nan(b, x), "sum", axes, keepdims(c), wide);
-  const ValueId there = b.expr("!isnan(x)", {{"x", x}}, wide, DType::boolean);
-  const ValueId count = b.reduce(there, "sum", axes, keepdims(c), DType::i64);
+  const DType result = c.result_dtype(), compute_dtype = compute_type(result);
+  const ValueId sum = b.reduce(replace_nan(b, x), "sum", axes, keepdims(c), compute_dtype);
+  const ValueId is_counted = b.expr("!isnan(x)", {{"x", x}}, compute_dtype, DType::boolean);
+  const ValueId count = b.reduce(is_counted, "sum", axes, keepdims(c), DType::i64);
   return {b.expr("s / n", {{"s", sum}, {"n", count}}, result)};
 }
 
 Values count_nonzero(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const ValueId there =
+  const ValueId is_counted =
       b.dtype(x) == DType::boolean ? x : b.expr("x != 0", {{"x", x}}, compute_type(b.dtype(x)), DType::boolean);
-  return {b.reduce(there, "sum", axes_arg(b, c, x), false, DType::i64)};
+  return {b.reduce(is_counted, "sum", axes_arg(b, c, x), false, DType::i64)};
 }
 
 /// The bits of 64-bit numbers, exclusive-ored: floating numbers as double, integers sign-extended.
@@ -260,7 +263,7 @@ std::span<const Lowering> plain_reduction_lowerings() {
 }
 
 std::span<const Lowering> reduction_lowerings() {
-  static const std::vector<Lowering> all = [] {
+  static const std::vector<Lowering> lowerings = [] {
     std::vector<Lowering> v;
     for (auto table :
          {plain_reduction_lowerings(), norm_lowerings(), order_lowerings(), scan_lowerings(), counting_lowerings()}) {
@@ -268,7 +271,7 @@ std::span<const Lowering> reduction_lowerings() {
     }
     return v;
   }();
-  return all;
+  return lowerings;
 }
 
 }  // namespace tern

@@ -19,15 +19,16 @@ ValueId before_repeating_heads(Builder& b, ValueId x) {
   const ValueId expanded = operand_of(b, x, Op::reshape), grouped = operand_of(b, expanded, Op::expand);
   if (grouped == kNoValue || b.rank(x) < 3) return kNoValue;
   const auto heads = static_cast<std::size_t>(b.rank(x) - 3), copies = heads + 1;
-  Dims one = b.shape(expanded), merged = b.shape(expanded);
-  if (one.size() != b.shape(x).size() + 1 || !one[copies].is_const() || !one[heads].is_const()) return kNoValue;
-  merged[heads] = b.pool().mul(one[heads], one[copies]);
+  Dims unexpanded = b.shape(expanded), merged = b.shape(expanded);
+  if (unexpanded.size() != b.shape(x).size() + 1 || !unexpanded[copies].is_const() || !unexpanded[heads].is_const())
+    return kNoValue;
+  merged[heads] = b.pool().mul(unexpanded[heads], unexpanded[copies]);
   merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(copies));
-  one[copies] = 1;
-  if (b.shape(grouped) != one || b.shape(x) != merged) return kNoValue;
-  one.erase(one.begin() + static_cast<std::ptrdiff_t>(copies));
-  const ValueId before = operand_of(b, grouped, Op::reshape);
-  return before != kNoValue && b.shape(before) == one ? before : b.reshape(grouped, one);
+  unexpanded[copies] = 1;
+  if (b.shape(grouped) != unexpanded || b.shape(x) != merged) return kNoValue;
+  unexpanded.erase(unexpanded.begin() + static_cast<std::ptrdiff_t>(copies));
+  const ValueId unrepeated = operand_of(b, grouped, Op::reshape);
+  return unrepeated != kNoValue && b.shape(unrepeated) == unexpanded ? unrepeated : b.reshape(grouped, unexpanded);
 }
 
 }  // namespace tern

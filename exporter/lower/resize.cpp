@@ -27,11 +27,13 @@ std::vector<double> factors(const Call& c, std::size_t n, bool vec) {
 /// Binds the importer's symbol for a size to PyTorch's product in double: integers cannot express the product of a size
 /// and most factors.
 void bind_size(Builder& b, ValueId x, std::int64_t axis, Dim size, const Call& c, std::size_t i) {
-  const Dim from = b.size(x, axis);
-  if (from.is_const() || b.pool().symbol_of(size) < 0 || size == from || !c.has_argument("scale_factors")) return;
+  const Dim input_size = b.size(x, axis);
+  if (input_size.is_const() || b.pool().symbol_of(size) < 0 || size == input_size || !c.has_argument("scale_factors"))
+    return;
   const std::vector<double> factors = c.numbers("scale_factors");
   if (i >= factors.size()) return;
-  const ValueId scaled = b.expr("trunc(n * f)", {{"n", b.from_dim(from)}, {"f", factors[i]}}, DType::f64, DType::i64);
+  const ValueId scaled =
+      b.expr("trunc(n * f)", {{"n", b.from_dim(input_size)}, {"f", factors[i]}}, DType::f64, DType::i64);
   b.add_all(Op::item, {scaled}, {attr(AttrKey::symbols, Dims{size})});
 }
 
@@ -57,8 +59,8 @@ Values upsample(Builder& b, const Call& c) {
   if (antialias) attrs.push_back(attr(AttrKey::antialias, Dim(1)));
   if constexpr (n > 1 && !antialias && mode != ResizeMode::cubic) {
     const Dim channels = b.size(x, 1);
-    const bool few = channels.is_const() && channels.value() <= 3;
-    if (c.arg(image).channels_last && !few) attrs.push_back(attr(AttrKey::layout, Dim(1)));
+    const bool has_few_channels = channels.is_const() && channels.value() <= 3;
+    if (c.arg(image).channels_last && !has_few_channels) attrs.push_back(attr(AttrKey::layout, Dim(1)));
   }
   return {b.add(Op::resize, {x}, std::move(attrs))};
 }
@@ -96,30 +98,30 @@ Values affine_grid(Builder& b, const Call& c) {
   const Dims size = c.dims("size");
   const bool align_corners = c.flag("align_corners");
   if (size.size() != 4 && size.size() != 5) c.unsupported("the size must have 4 or 5 numbers");
-  const DType dtype = b.dtype(theta), wide = compute_type(dtype);
+  const DType dtype = b.dtype(theta), compute_dtype = compute_type(dtype);
   const std::size_t n = size.size() - 2;
   Dims grid(size.begin() + 2, size.end());
   grid.push_back(1);
-  Values parts;  // the innermost axis first, then 1
+  Values coordinates;  // the innermost axis first, then 1
   for (std::size_t i = n; i-- > 0;) {
-    Dims one(n + 1, 1);
-    one[i] = size[i + 2];
-    parts.push_back(b.expand(b.reshape(line(b, size[i + 2], align_corners, wide), one), grid));
+    Dims axis_shape(n + 1, 1);
+    axis_shape[i] = size[i + 2];
+    coordinates.push_back(b.expand(b.reshape(line(b, size[i + 2], align_corners, compute_dtype), axis_shape), grid));
   }
-  parts.push_back(b.full(grid, 1.0, wide));
-  const ValueId base = b.concat(parts, -1);
+  coordinates.push_back(b.full(grid, 1.0, compute_dtype));
+  const ValueId base = b.concat(coordinates, -1);
   Dim points = 1;
   for (std::size_t i = 0; i < n; ++i) points = b.pool().mul(points, grid[i]);
   const ValueId flat = b.reshape(base, {points, static_cast<std::int64_t>(n) + 1});
-  const ValueId r = b.cast(product(b, flat, b.transpose(b.cast(theta, wide), 1, 2)), dtype);
+  const ValueId r = b.cast(product(b, flat, b.transpose(b.cast(theta, compute_dtype), 1, 2)), dtype);
   Dims shape{size[0]};
   shape.insert(shape.end(), grid.begin(), grid.end() - 1);
   shape.push_back(static_cast<std::int64_t>(n));
   return {b.reshape(r, shape)};
 }
 
-constexpr ResizeMode kNearest = ResizeMode::nearest, kExact = ResizeMode::nearest_exact, kLinear = ResizeMode::linear,
-                     kCubic = ResizeMode::cubic, kLanczos = ResizeMode::lanczos;
+constexpr ResizeMode kNearest = ResizeMode::nearest, kNearestExact = ResizeMode::nearest_exact,
+                     kLinear = ResizeMode::linear, kCubic = ResizeMode::cubic, kLanczos = ResizeMode::lanczos;
 constexpr Lowering kResizeLowerings[] = {
     {"aten.upsample_nearest1d.default", upsample<1, kNearest, false>},
     {"aten.upsample_nearest2d.default", upsample<2, kNearest, false>},
@@ -127,12 +129,12 @@ constexpr Lowering kResizeLowerings[] = {
     {"aten.upsample_nearest1d.vec", upsample<1, kNearest, true>},
     {"aten.upsample_nearest2d.vec", upsample<2, kNearest, true>},
     {"aten.upsample_nearest3d.vec", upsample<3, kNearest, true>},
-    {"aten._upsample_nearest_exact1d.default", upsample<1, kExact, false>},
-    {"aten._upsample_nearest_exact2d.default", upsample<2, kExact, false>},
-    {"aten._upsample_nearest_exact3d.default", upsample<3, kExact, false>},
-    {"aten._upsample_nearest_exact1d.vec", upsample<1, kExact, true>},
-    {"aten._upsample_nearest_exact2d.vec", upsample<2, kExact, true>},
-    {"aten._upsample_nearest_exact3d.vec", upsample<3, kExact, true>},
+    {"aten._upsample_nearest_exact1d.default", upsample<1, kNearestExact, false>},
+    {"aten._upsample_nearest_exact2d.default", upsample<2, kNearestExact, false>},
+    {"aten._upsample_nearest_exact3d.default", upsample<3, kNearestExact, false>},
+    {"aten._upsample_nearest_exact1d.vec", upsample<1, kNearestExact, true>},
+    {"aten._upsample_nearest_exact2d.vec", upsample<2, kNearestExact, true>},
+    {"aten._upsample_nearest_exact3d.vec", upsample<3, kNearestExact, true>},
     {"aten.upsample_linear1d.default", upsample<1, kLinear, false>},
     {"aten.upsample_bilinear2d.default", upsample<2, kLinear, false>},
     {"aten.upsample_trilinear3d.default", upsample<3, kLinear, false>},
@@ -150,9 +152,9 @@ constexpr Lowering kResizeLowerings[] = {
     {"aten.upsample_nearest1d_backward.default", upsample_gradient<1, kNearest>},
     {"aten.upsample_nearest2d_backward.default", upsample_gradient<2, kNearest>},
     {"aten.upsample_nearest3d_backward.default", upsample_gradient<3, kNearest>},
-    {"aten._upsample_nearest_exact1d_backward.default", upsample_gradient<1, kExact>},
-    {"aten._upsample_nearest_exact2d_backward.default", upsample_gradient<2, kExact>},
-    {"aten._upsample_nearest_exact3d_backward.default", upsample_gradient<3, kExact>},
+    {"aten._upsample_nearest_exact1d_backward.default", upsample_gradient<1, kNearestExact>},
+    {"aten._upsample_nearest_exact2d_backward.default", upsample_gradient<2, kNearestExact>},
+    {"aten._upsample_nearest_exact3d_backward.default", upsample_gradient<3, kNearestExact>},
     {"aten.upsample_linear1d_backward.default", upsample_gradient<1, kLinear>},
     {"aten.upsample_bilinear2d_backward.default", upsample_gradient<2, kLinear>},
     {"aten.upsample_trilinear3d_backward.default", upsample_gradient<3, kLinear>},

@@ -27,9 +27,9 @@ ScaledGroupedProductsOperands operands(Builder& b, const Call& c, ValueId x_scal
 
 ValueId grouped(Builder& b, const Call& c, ValueId x, ValueId w) {
   if (b.rank(x) == 3) return product(b, x, w, DType::f32);
-  const bool same = b.dtype(x) == b.dtype(w);
+  const bool same_dtype = b.dtype(x) == b.dtype(w);
   return b.add(Op::grouped_matmul,
-               {same ? x : b.cast(x, DType::f32), same ? w : b.cast(w, DType::f32), c.tensor("offs")},
+               {same_dtype ? x : b.cast(x, DType::f32), same_dtype ? w : b.cast(w, DType::f32), c.tensor("offs")},
                {attr_dtype(DType::f32)});
 }
 
@@ -69,16 +69,18 @@ Values row_scaled_product(Builder& b, const Call& c, const ScaledGroupedProducts
 
 /// Tiled scales start each group's rows on a tile and pad the group's last tile. Drops the padding rows' scales.
 ValueId drop_padding_rows(Builder& b, const Call& c, ValueId scales, Dim rows) {
-  const ValueId ends = b.cast(c.tensor("offs"), DType::i64);
-  const Dim groups = b.size(ends, 0);
-  const ValueId starts = b.concat({b.full({Dim(1)}, 0, DType::i64), b.slice(ends, 0, 0, b.pool().sub(groups, 1))}, 0);
+  const ValueId group_ends = b.cast(c.tensor("offs"), DType::i64);
+  const Dim groups = b.size(group_ends, 0);
+  const ValueId starts =
+      b.concat({b.full({Dim(1)}, 0, DType::i64), b.slice(group_ends, 0, 0, b.pool().sub(groups, 1))}, 0);
   const ValueId padding =
-      b.expr("n = end - start; floordiv(n + 127, 128) * 128 - n", {{"end", ends}, {"start", starts}}, DType::i64);
-  const ValueId before =
+      b.expr("n = end - start; floordiv(n + 127, 128) * 128 - n", {{"end", group_ends}, {"start", starts}}, DType::i64);
+  const ValueId padding_before =
       b.expr("passed * padding", {{"passed", passed_groups(b, c, rows)}, {"padding", padding}}, DType::i64);
-  const ValueId row = b.expr(
-      "i + before", {{"i", b.iota(rows, DType::i64)}, {"before", b.reduce(before, "sum", {1}, false, DType::i64)}},
-      DType::i64);
+  const ValueId row =
+      b.expr("i + before",
+             {{"i", b.iota(rows, DType::i64)}, {"before", b.reduce(padding_before, "sum", {1}, false, DType::i64)}},
+             DType::i64);
   return b.index_select(scales, clamp_max_index(b, row, b.pool().sub(b.size(scales, 0), 1)), 0);
 }
 
@@ -97,24 +99,24 @@ Values block_scaled_product(Builder& b, const Call& c, const ScaledGroupedProduc
   const Dim depth = b.size(o.w, 1), across = pool.floordiv(depth, kMxBlock);
   if (!depth.is_const() || depth.value() % kMxBlock != 0)
     c.unsupported("blocks of 32 need an axis with a constant multiple of 32 elements");
-  const auto plain = [&](ValueId scales, const Dims& lead, Dim down) {
-    if (o.tiles) return microscaling::scales_from_tiles(b, scales, lead, down, across);
+  const auto untiled = [&](ValueId scales, const Dims& lead, Dim row_count) {
+    if (o.tiles) return microscaling::scales_from_tiles(b, scales, lead, row_count, across);
     Dims shape = lead;
-    shape.push_back(down);
+    shape.push_back(row_count);
     shape.push_back(across);
     return b.reshape(scales, shape);
   };
   ValueId x_scale;
   if (b.rank(o.x) == 3) {
-    x_scale = plain(o.x_scale, {groups}, rows);
+    x_scale = untiled(o.x_scale, {groups}, rows);
   } else if (o.tiles) {
     const Dim padded = pool.floordiv(b.numel(o.x_scale), pool.mul(pool.ceildiv(across, 4), 4));
-    x_scale = drop_padding_rows(b, c, plain(o.x_scale, {}, padded), rows);
+    x_scale = drop_padding_rows(b, c, untiled(o.x_scale, {}, padded), rows);
   } else {
-    x_scale = plain(o.x_scale, {}, rows);
+    x_scale = untiled(o.x_scale, {}, rows);
   }
   const ValueId x = dequantized(b, o.x, x_scale);
-  const ValueId w = dequantized(b, b.transpose(o.w, 1, 2), plain(o.w_scale, {groups}, columns));
+  const ValueId w = dequantized(b, b.transpose(o.w, 1, 2), untiled(o.w_scale, {groups}, columns));
   const ValueId p = grouped(b, c, x, b.transpose(w, 1, 2));
   if (!c.has_argument("bias")) return {b.cast(p, c.result_dtype())};
   return {b.expr("p + bias", {{"p", p}, {"bias", c.tensor("bias")}}, DType::f32, c.result_dtype())};

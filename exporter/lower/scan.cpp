@@ -54,11 +54,11 @@ Values diff(Builder& b, const Call& c) {
   x = b.cast(x, t);
   if (c.integer("n") == 0) return {x};
   if (c.has_argument("prepend") || c.has_argument("append")) {
-    Values parts;
-    if (c.has_argument("prepend")) parts.push_back(b.cast(c.tensor("prepend"), t));
-    parts.push_back(x);
-    if (c.has_argument("append")) parts.push_back(b.cast(c.tensor("append"), t));
-    x = b.concat(parts, axis);
+    Values operands;
+    if (c.has_argument("prepend")) operands.push_back(b.cast(c.tensor("prepend"), t));
+    operands.push_back(x);
+    if (c.has_argument("append")) operands.push_back(b.cast(c.tensor("append"), t));
+    x = b.concat(operands, axis);
   }
   for (std::int64_t n = c.integer("n"); n > 0; --n) {
     if (b.size(x, axis).is(0)) break;
@@ -92,13 +92,13 @@ ExprArg spacing(Builder& b, const Call& c, ValueId y, std::int64_t axis) {
 /// Twice the areas of the trapezoids.
 ValueId double_trapezoids(Builder& b, const Call& c, ValueId y, std::int64_t axis, DType t) {
   const ExprArg d = spacing(b, c, y, axis);
-  const DType from = b.dtype(y), steps = d.value == kNoValue ? from : b.dtype(d.value);
+  const DType source_dtype = b.dtype(y), steps = d.value == kNoValue ? source_dtype : b.dtype(d.value);
   const ValueId l = drop_last(b, y, axis), r = drop_first(b, y, axis);
-  const DType common = promote(from, steps);
+  const DType common = promote(source_dtype, steps);
   const bool is_full = !is_floating(common) && !is_complex(common);
   if (is_full) {
     // Integers keep integer sums, and products with integers, and wrap.
-    const ValueId sum = b.expr("l + r", {{"l", l}, {"r", r}}, from);
+    const ValueId sum = b.expr("l + r", {{"l", l}, {"r", r}}, source_dtype);
     const bool is_product_full = d.value != kNoValue || c.arg("dx").kind == CallArgument::Kind::integer;
     return b.expr("s * d", {{"s", sum}, d}, is_product_full ? common : compute_type(t));
   }
@@ -115,11 +115,11 @@ Values trapezoid(Builder& b, const Call& c) {
   if (b.size(y, axis).is(0)) return {b.cast(b.reduce(y, "sum", {axis}, false, b.dtype(y)), t)};
   if (!c.has_argument("x")) {
     // PyTorch subtracts half of the ends from the sum; each step has its type.
-    const DType from = b.dtype(y), total = sum_type(from);
+    const DType source_dtype = b.dtype(y), total = sum_type(source_dtype);
     const ValueId first = b.select(y, axis, 0), last = b.select(y, axis, b.pool().sub(b.size(y, axis), 1));
-    const ValueId ends = b.expr("l + r", {{"l", first}, {"r", last}}, from),
+    const ValueId end_sum = b.expr("l + r", {{"l", first}, {"r", last}}, source_dtype),
                   sum = b.reduce(y, "sum", {axis}, false, total);
-    const ValueId inner = b.expr("s - e", {{"s", b.cast(sum, t)}, {"e", b.expr("e * 0.5", {{"e", ends}}, t)}}, t);
+    const ValueId inner = b.expr("s - e", {{"s", b.cast(sum, t)}, {"e", b.expr("e * 0.5", {{"e", end_sum}}, t)}}, t);
     return {b.expr("s * d", {{"s", inner}, {"d", c.number("dx")}}, t)};
   }
   const ValueId areas = double_trapezoids(b, c, y, axis, t);
@@ -137,8 +137,9 @@ Values cumulative_trapezoid(Builder& b, const Call& c) {
 /// The part start, start + 1, .. end - 1 along an axis; both count from the end when negative, and end 0 is the end.
 ValueId axis_range(Builder& b, ValueId x, std::int64_t axis, std::int64_t start, std::int64_t end) {
   const Dim n = b.size(x, axis);
-  const Dim from = start < 0 ? b.pool().add(n, start) : Dim(start), to = end <= 0 ? b.pool().add(n, end) : Dim(end);
-  return b.slice(x, axis, from, b.pool().sub(to, from));
+  const Dim source_dtype = start < 0 ? b.pool().add(n, start) : Dim(start),
+            to = end <= 0 ? b.pool().add(n, end) : Dim(end);
+  return b.slice(x, axis, source_dtype, b.pool().sub(to, source_dtype));
 }
 
 /// Second-order differences inside, first- or second-order differences at the ends; `h` is the spacing.

@@ -9,17 +9,17 @@ ValueId scatter_elements(Builder& b, ValueId x, std::int64_t axis, ValueId index
   const ValueId line = at_least_1d(b, x);
   const DType t = b.dtype(x);
   axis = b.normal_axis(line, axis);
-  const auto scatter = [&](ValueId to, ValueId from, ScatterKind how, bool include) {
-    return b.add(Op::scatter, {to, index, from},
-                 {attr(AttrKey::axis, axis), attr(AttrKey::kind, Dim(static_cast<std::int64_t>(how))),
+  const auto scatter = [&](ValueId target, ValueId elements, ScatterKind reduction, bool include) {
+    return b.add(Op::scatter, {target, index, elements},
+                 {attr(AttrKey::axis, axis), attr(AttrKey::kind, Dim(static_cast<std::int64_t>(reduction))),
                   attr(AttrKey::include_self, Dim(include))});
   };
   source = b.cast(source, t);
   if (kind != ScatterKind::mean || !is_integral(t)) return b.reshape(scatter(line, source, kind, include_self), shape);
   // Sums and counts of integers wrap.
-  const ValueId ones = b.full(b.shape(source), 1, t), before = b.full(b.shape(line), include_self ? 1 : 0, t);
+  const ValueId ones = b.full(b.shape(source), 1, t), self_count = b.full(b.shape(line), include_self ? 1 : 0, t);
   const ValueId sum = scatter(line, source, ScatterKind::sum, include_self);
-  const ValueId count = scatter(before, ones, ScatterKind::sum, true);
+  const ValueId count = scatter(self_count, ones, ScatterKind::sum, true);
   return b.reshape(b.expr("floordiv(s, n == 0 ? 1 : n)", {{"s", sum}, {"n", count}}, t), shape);
 }
 
@@ -91,14 +91,14 @@ Values take_along_dim(Builder& b, const Call& c) {
   if (!c.has_argument("dim")) return {b.gather(b.flatten(x), b.flatten(index), 0)};
   const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
   // Broadcasts tensor and indices to each other except along the indexed axis.
-  Dims from = b.shape(x), to = b.shape(index);
-  if (from.size() != to.size()) c.unsupported("tensor and indices must have the same rank");
-  for (std::size_t i = 0; i < from.size(); ++i) {
+  Dims source_shape = b.shape(x), index_shape = b.shape(index);
+  if (source_shape.size() != index_shape.size()) c.unsupported("tensor and indices must have the same rank");
+  for (std::size_t i = 0; i < source_shape.size(); ++i) {
     if (static_cast<std::int64_t>(i) == axis) continue;
-    if (from[i].is(1)) from[i] = to[i];
-    if (to[i].is(1)) to[i] = from[i];
+    if (source_shape[i].is(1)) source_shape[i] = index_shape[i];
+    if (index_shape[i].is(1)) index_shape[i] = source_shape[i];
   }
-  return {b.gather(b.expand(x, from), b.expand(index, to), axis)};
+  return {b.gather(b.expand(x, source_shape), b.expand(index, index_shape), axis)};
 }
 
 constexpr Lowering kScatterIndexLowerings[] = {

@@ -74,10 +74,11 @@ ValueId embed(Builder& b, ValueId x, std::int64_t offset, std::int64_t axis1, st
   const std::int64_t rank = b.rank(x) + 1;
   axis1 = axis1 < 0 ? axis1 + rank : axis1;
   axis2 = axis2 < 0 ? axis2 + rank : axis2;
-  const Dim side = b.pool().add(b.size(x, -1), std::abs(offset));
+  const Dim matrix_size = b.pool().add(b.size(x, -1), std::abs(offset));
   Dims sizes;
-  std::int64_t from = 0;
-  for (std::int64_t a = 0; a < rank; ++a) sizes.push_back(a == axis1 || a == axis2 ? side : b.size(x, from++));
+  std::int64_t source_axis = 0;
+  for (std::int64_t a = 0; a < rank; ++a)
+    sizes.push_back(a == axis1 || a == axis2 ? matrix_size : b.size(x, source_axis++));
   return put_diagonal(b, b.full(sizes, 0.0, b.dtype(x)), x, offset, axis1, axis2);
 }
 Values diag_embed(Builder& b, const Call& c) {

@@ -31,14 +31,15 @@ Values mm_sparse(Builder& b, const Call& c) {
 
 /// The bias belongs to the rows.
 Values addmm_sparse(Builder& b, const Call& c) {
-  const DType t = c.result_dtype(), wide = compute_type(t);
-  const ValueId p = product_of_weight(b, dense(b, c, "mat1", "mat1_meta"), c.tensor("mat2"), is_floating(t) ? wide : t);
+  const DType t = c.result_dtype(), compute_dtype = compute_type(t);
+  const ValueId p =
+      product_of_weight(b, dense(b, c, "mat1", "mat1_meta"), c.tensor("mat2"), is_floating(t) ? compute_dtype : t);
   return {b.expr("alpha * p + beta * bias",
                  {{"p", p},
                   {"bias", b.unsqueeze(c.tensor("input"), 1)},
                   {"alpha", scalar_or(c, "alpha", 1.0)},
                   {"beta", scalar_or(c, "beta", 1.0)}},
-                 wide, t)};
+                 compute_dtype, t)};
 }
 
 constexpr Lowering kSemiStructuredLowerings[] = {

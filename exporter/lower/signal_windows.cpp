@@ -16,10 +16,10 @@ Values window(Builder& b, const Call& c, std::string_view text, std::vector<Expr
   const DType t = c.result_dtype();
   if (length <= 1) return {b.full({length}, 1.0, t)};
   const bool periodic = c.args.size() > 1 && c.args[1].first == "periodic" ? c.flag("periodic") : true;
-  const DType wide = t == DType::f64 ? DType::f64 : DType::f32;
-  parameters.push_back({"n", b.iota(length, wide)});
+  const DType compute_dtype = t == DType::f64 ? DType::f64 : DType::f32;
+  parameters.push_back({"n", b.iota(length, compute_dtype)});
   parameters.push_back({"last", static_cast<double>(periodic ? length : length - 1)});
-  return {b.expr(text, std::move(parameters), wide, t)};
+  return {b.expr(text, std::move(parameters), compute_dtype, t)};
 }
 
 Values hann(Builder& b, const Call& c) {
@@ -27,9 +27,9 @@ Values hann(Builder& b, const Call& c) {
 }
 Values hamming(Builder& b, const Call& c) {
   const bool has_parameter = c.args.size() > 2 && c.args[2].first == "alpha";
-  const bool both = c.args.size() > 3 && c.args[3].first == "beta";
+  const bool has_beta = c.args.size() > 3 && c.args[3].first == "beta";
   return window(b, c, "alpha - beta * cos(n * (2 * pi / last))",
-                {{"alpha", has_parameter ? c.number("alpha") : 0.54}, {"beta", both ? c.number("beta") : 0.46}});
+                {{"alpha", has_parameter ? c.number("alpha") : 0.54}, {"beta", has_beta ? c.number("beta") : 0.46}});
 }
 Values blackman(Builder& b, const Call& c) {
   return window(b, c, "0.42 - 0.5 * cos(n * (2 * pi / last)) + 0.08 * cos(n * (4 * pi / last))");

@@ -64,10 +64,10 @@ ValueId specified(Builder& b, ValueId x, int axes) {
     return b.add(Op::index_put, std::move(inputs), {attr(AttrKey::accumulate, Dim(0))});
   }
   const DType t = b.dtype(x);
-  const ValueId there = t == DType::boolean ? x : b.expr("x != 0", {{"x", x}}, compute_type(t), DType::boolean);
+  const ValueId is_specified = t == DType::boolean ? x : b.expr("x != 0", {{"x", x}}, compute_type(t), DType::boolean);
   std::vector<std::int64_t> dense;
   for (std::int64_t i = axes; i < b.rank(x); ++i) dense.push_back(i);
-  return dense.empty() ? there : b.reduce(there, "any", dense, false, DType::boolean);
+  return dense.empty() ? is_specified : b.reduce(is_specified, "any", dense, false, DType::boolean);
 }
 
 /// Positions of the elements, [elements, sparse axes]; `axis` is theirs in the call's result.
@@ -83,9 +83,9 @@ Values sparse_indices(Builder& b, const Call& c) {
 Values sparse_values(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const int axes = b.rank(x) - c.declared.at(0).rank() + 1;
-  const ValueId where = positions(b, c, axes, 0);
+  const ValueId positions_found = positions(b, c, axes, 0);
   Values inputs = {x};
-  for (int i = 0; i < axes; ++i) inputs.push_back(b.select(where, 1, i));
+  for (int i = 0; i < axes; ++i) inputs.push_back(b.select(positions_found, 1, i));
   return {b.add(Op::index, std::move(inputs))};
 }
 Values sparse_mask(Builder& b, const Call& c) {
@@ -95,8 +95,8 @@ Values sparse_mask(Builder& b, const Call& c) {
 
 Values sparse_sum(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const bool some = c.target.find(".dim") != std::string::npos;
-  return {b.reduce(x, "sum", some ? c.integers("dim") : b.all_axes(x), false, c.result_dtype())};
+  const bool has_axes = c.target.find(".dim") != std::string::npos;
+  return {b.reduce(x, "sum", has_axes ? c.integers("dim") : b.all_axes(x), false, c.result_dtype())};
 }
 
 /// Elements that are not there take no part, and stay 0.
@@ -105,11 +105,11 @@ Values sparse_softmax(Builder& b, const Call& c) {
   const ValueId x = b.cast(c.tensor("self"), c.result_dtype());
   const DType t = b.dtype(x);
   const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
-  const ValueId there = specified(b, c.tensor("self"), b.rank(x));
-  const ValueId all = b.expr("m ? x : -inf", {{"m", there}, {"x", x}}, t);
-  const ValueId y =
-      b.add(Op::softmax, {all}, {attr(AttrKey::axis, axis), attr(AttrKey::log, Dim(logarithm)), attr_dtype(t)});
-  return {b.expr("m ? y : 0", {{"m", there}, {"y", y}}, t)};
+  const ValueId is_specified = specified(b, c.tensor("self"), b.rank(x));
+  const ValueId masked_values = b.expr("m ? x : -inf", {{"m", is_specified}, {"x", x}}, t);
+  const ValueId y = b.add(Op::softmax, {masked_values},
+                          {attr(AttrKey::axis, axis), attr(AttrKey::log, Dim(logarithm)), attr_dtype(t)});
+  return {b.expr("m ? y : 0", {{"m", is_specified}, {"y", y}}, t)};
 }
 
 /// Rows values[offsets[i]] ... before offsets[i + 1], padded or cut to one length.
@@ -118,9 +118,9 @@ Values padded_rows(Builder& b, const Call& c) {
   if (offsets.size() != 1) c.unsupported("only one ragged axis is supported");
   const Dim length = c.dim("max_lengths"), batch = b.pool().sub(b.size(offsets[0], 0), 1);
   ValueId values = c.tensor("values");
-  Dims before(static_cast<std::size_t>(b.rank(values)), 0), after = before;
-  before[0] = 1;  // the padding
-  values = b.pad(values, before, after, c.number("padding_value"));
+  Dims padding_before(static_cast<std::size_t>(b.rank(values)), 0), padding_after = padding_before;
+  padding_before[0] = 1;  // the padding
+  values = b.pad(values, padding_before, padding_after, c.number("padding_value"));
   const auto bound = [&](std::int64_t first) { return b.reshape(b.slice(offsets[0], 0, first, batch), {batch, 1}); };
   const ValueId row = b.expr("o + i < e ? o + i + 1 : 0",
                              {{"o", bound(0)}, {"e", bound(1)}, {"i", b.iota(length, DType::i64)}}, DType::i64);
@@ -130,18 +130,19 @@ Values padded_rows(Builder& b, const Call& c) {
 Values ragged_rows(Builder& b, const Call& c) {
   const Values& offsets = c.tensors("offsets");
   if (offsets.size() != 1) c.unsupported("only one ragged axis is supported");
-  const ValueId dense = c.tensor("dense"), ends = b.cast(offsets[0], DType::i64);
+  const ValueId dense = c.tensor("dense"), segment_ends = b.cast(offsets[0], DType::i64);
   const Dim length = b.size(dense, 1);
   Dims shape = b.shape(dense);
   shape.erase(shape.begin());
   shape[0] = b.pool().mul(b.size(dense, 0), length);
-  Dims before(shape.size(), 0), after = before;
-  before[0] = 1;  // zeros
-  const ValueId rows = b.pad(b.reshape(dense, shape), before, after);
+  Dims padding_before(shape.size(), 0), padding_after = padding_before;
+  padding_before[0] = 1;  // zeros
+  const ValueId rows = b.pad(b.reshape(dense, shape), padding_before, padding_after);
   const Dim total = c.has_argument("total_L") ? c.dim("total_L") : c.declared.at(0).shape.at(0);
   const ValueId i = b.iota(total, DType::i64);
-  const ValueId next = b.add(Op::searchsorted, {ends, i}, {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
-  const ValueId sample = b.expr("n - 1", {{"n", next}}, DType::i64), start = b.index_select(ends, sample, 0);
+  const ValueId next =
+      b.add(Op::searchsorted, {segment_ends, i}, {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
+  const ValueId sample = b.expr("n - 1", {{"n", next}}, DType::i64), start = b.index_select(segment_ends, sample, 0);
   const ValueId row = b.expr("i - o < n ? s * n + i - o + 1 : 0",
                              {{"i", i}, {"o", start}, {"s", sample}, size_arg(b, "n", length)}, DType::i64);
   return {b.index_select(rows, row, 0)};

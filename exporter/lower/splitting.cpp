@@ -23,9 +23,9 @@ Values split_chunks(Builder& b, ValueId x, std::int64_t axis, const Dims& length
   return results;
 }
 Values split_sizes(Builder& b, const Call& c) {
-  const bool named = c.target.find("split_with_sizes") != std::string::npos;
+  const bool has_sizes = c.target.find("split_with_sizes") != std::string::npos;
   return split_chunks(b, c.tensor("self"), c.integer("dim"),
-                      c.dims(named ? ArgumentName("split_sizes") : "split_size"));
+                      c.dims(has_sizes ? ArgumentName("split_sizes") : "split_size"));
 }
 /// Parts of equal length except the last; PyTorch's record gives their number.
 Values split_every(Builder& b, const Call& c, ValueId x, std::int64_t axis, Dim length) {
@@ -53,25 +53,25 @@ Values split_at(Builder& b, ValueId x, std::int64_t axis, const Dims& indices) {
   const Dim size = b.size(x, axis);
   ExprPool& p = b.pool();
   Values results;
-  auto part = [&](Dim from, Dim to) {
-    const Dim length = p.max(p.sub(to, from), 0);
-    results.push_back(b.slice(x, axis, length.is(0) ? Dim(0) : from, length));
+  auto add_slice = [&](Dim slice_begin, Dim slice_end) {
+    const Dim length = p.max(p.sub(slice_end, slice_begin), 0);
+    results.push_back(b.slice(x, axis, length.is(0) ? Dim(0) : slice_begin, length));
   };
   for (Dim i : indices) {
     const Dim end = clamp_index(b, i, size);
-    part(offset, end);
+    add_slice(offset, end);
     offset = end;
   }
-  part(offset, size);
+  add_slice(offset, size);
   return results;
 }
 /// The first size % n parts are longer by 1.
 Values split_evenly(Builder& b, const Call& c, ValueId x, std::int64_t axis, std::int64_t n) {
   require_results(c, n);
   ExprPool& p = b.pool();
-  const Dim size = b.size(x, axis), base = p.floordiv(size, n), longer = p.mod(size, n);
+  const Dim size = b.size(x, axis), base = p.floordiv(size, n), longer_count = p.mod(size, n);
   Dims lengths;
-  for (std::int64_t i = 0; i < n; ++i) lengths.push_back(p.add(base, p.lt(i, longer)));
+  for (std::int64_t i = 0; i < n; ++i) lengths.push_back(p.add(base, p.lt(i, longer_count)));
   return split_chunks(b, x, axis, lengths);
 }
 Values tensor_split_sections(Builder& b, const Call& c) {

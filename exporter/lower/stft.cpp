@@ -14,8 +14,8 @@ ValueId rolled(Builder& b, ValueId x, std::int64_t axis, bool inverse) {
   ExprPool& p = b.pool();
   const Dim n = b.size(x, axis);
   if (n.is(0) || n.is(1)) return x;
-  const Dim back = p.floordiv(n, 2), front = p.sub(n, back);  // halves, the second the smaller
-  const Dim index = inverse ? back : front;
+  const Dim half_size = p.floordiv(n, 2), front = p.sub(n, half_size);  // halves, the second the smaller
+  const Dim index = inverse ? half_size : front;
   return b.concat({b.slice(x, axis, index, p.sub(n, index)), b.slice(x, axis, 0, index)}, axis);
 }
 template <bool kInverse>
@@ -47,9 +47,9 @@ Values rfftfreq(Builder& b, const Call& c) {
 ValueId window_of(Builder& b, const Call& c, Dim length, Dim size, DType real) {
   ValueId w = c.tensor_or_none("window");
   if (w == kNoValue) w = b.full({length}, 1, real);
-  const Dim before = b.pool().floordiv(b.pool().sub(size, length), 2);
+  const Dim padding_before = b.pool().floordiv(b.pool().sub(size, length), 2);
   if (b.pool().proved_equal(length, size)) return w;
-  return b.pad(w, {before}, {b.pool().sub(b.pool().sub(size, length), before)});
+  return b.pad(w, {padding_before}, {b.pool().sub(b.pool().sub(size, length), padding_before)});
 }
 
 struct FrameSizes {
@@ -72,18 +72,18 @@ Values stft_of(Builder& b, const Call& c, ValueId x, bool batched) {
   if (c.flag_or("align_to_window", false)) c.unsupported("align_to_window is not supported");
   const bool complex_window = c.has_argument("window") && is_complex(b.dtype(c.tensor("window")));
   const bool complex = is_complex(b.dtype(x)) || complex_window;
-  const bool half = c.flag_or("onesided", !complex);
-  if (half && complex) c.unsupported("a complex signal or window needs onesided=False");
+  const bool is_onesided = c.flag_or("onesided", !complex);
+  if (is_onesided && complex) c.unsupported("a complex signal or window needs onesided=False");
   const Dim length = b.size(x, 1), frames = p.add(p.floordiv(p.sub(length, f.size), f.hop), 1);
-  const ValueId parts = b.as_strided(x, {b.size(x, 0), frames, f.size}, {length, f.hop, 1}, 0);
-  const DType wide = complex ? b.dtype(as_complex(b, x)) : b.dtype(as_real(b, x));
-  const DType real = wide == DType::f64 || wide == DType::c128 ? DType::f64 : DType::f32;
-  ValueId weighted = parts;
+  const ValueId frames_view = b.as_strided(x, {b.size(x, 0), frames, f.size}, {length, f.hop, 1}, 0);
+  const DType compute_dtype = complex ? b.dtype(as_complex(b, x)) : b.dtype(as_real(b, x));
+  const DType real = compute_dtype == DType::f64 || compute_dtype == DType::c128 ? DType::f64 : DType::f32;
+  ValueId weighted = frames_view;
   if (c.has_argument("window") || f.window != f.size)
-    weighted = b.expr("x * w", {{"x", parts}, {"w", window_of(b, c, f.window, f.size, real)}}, wide);
+    weighted = b.expr("x * w", {{"x", frames_view}, {"w", window_of(b, c, f.window, f.size, real)}}, compute_dtype);
   const FftNorm norm = c.flag_or("normalized", false) ? FftNorm::root_n : FftNorm::none;
-  const Transform t{half ? FftKind::real_to_complex : FftKind::complex_to_complex, true, norm, {2}, 0};
-  ValueId y = transform(b, half ? as_real(b, weighted) : as_complex(b, weighted), t);
+  const Transform t{is_onesided ? FftKind::real_to_complex : FftKind::complex_to_complex, true, norm, {2}, 0};
+  ValueId y = transform(b, is_onesided ? as_real(b, weighted) : as_complex(b, weighted), t);
   y = b.transpose(y, 1, 2);
   if (!batched) y = b.squeeze(y, 0);
   if (c.flag_or("return_complex", complex)) return {b.cast(y, c.result_dtype())};
@@ -139,8 +139,8 @@ Values istft(Builder& b, const Call& c) {
   x = as_complex(b, x);
   const DType real = b.dtype(x) == DType::c128 ? DType::f64 : DType::f32;
   const bool complex = c.flag_or("return_complex", false);
-  const bool half = c.flag_or("onesided", !p.proved_equal(b.size(x, 1), f.size));
-  if (half && complex) c.unsupported("return_complex needs onesided=False");
+  const bool is_onesided = c.flag_or("onesided", !p.proved_equal(b.size(x, 1), f.size));
+  if (is_onesided && complex) c.unsupported("return_complex needs onesided=False");
   const Dim frames = b.size(x, 2), length = p.add(p.mul(p.sub(frames, 1), f.hop), f.size);
   x = b.transpose(x, 1, 2);
   Transform t{complex ? FftKind::complex_to_complex : FftKind::complex_to_real,

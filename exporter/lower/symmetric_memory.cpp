@@ -11,10 +11,10 @@ namespace {
 using Values = std::vector<ValueId>;
 
 /// Rank count of the exporting process, derived from sizes: the operators do not state it.
-std::int64_t ranks_of(const Call& c, const Dim& more, const Dim& less) {
-  if (!more.is_const() || !less.is_const() || less.value() == 0 || more.value() % less.value() != 0)
+std::int64_t ranks_of(const Call& c, const Dim& larger, const Dim& smaller) {
+  if (!larger.is_const() || !smaller.is_const() || smaller.value() == 0 || larger.value() % smaller.value() != 0)
     c.unsupported("the number of ranks follows from sizes, which must be constants: export it for fixed sizes");
-  return more.value() / less.value();
+  return larger.value() / smaller.value();
 }
 
 std::int64_t axis_of(Builder& b, ValueId x, std::int64_t axis) {
@@ -42,17 +42,17 @@ Values reduce_scatter_symmetric(Builder& b, const Call& c) {
 /// Gathers all ranks' A along an axis, then multiplies.
 Values all_gather_matmul(Builder& b, const Call& c) {
   const ValueId a = c.tensor("A");
-  const std::vector<ValueId>& others = c.tensors("Bs");
+  const std::vector<ValueId>& right_operands = c.tensors("Bs");
   const std::int64_t axis = axis_of(b, a, c.integer("gather_dim"));
   const bool is_full = c.flag_or("return_A", true);
-  const TensorType& result = c.declared[is_full || others.empty() ? 0 : c.declared.size() - 1];
+  const TensorType& result = c.declared[is_full || right_operands.empty() ? 0 : c.declared.size() - 1];
   if (axis + 1 == b.rank(a)) c.unsupported("it cannot gather along the axis that the products sum over");
   const std::int64_t ranks =
       ranks_of(c, result.shape[static_cast<std::size_t>(axis)], b.type(a).shape[static_cast<std::size_t>(axis)]);
   const ValueId first = b.move_axis(a, axis, 0);
-  const ValueId all = b.move_axis(add_collective(b, c, first, CollectiveKind::all_gather, ranks, ""), 0, axis);
-  Values results = {is_full ? all : kNoValue};
-  for (const ValueId other : others) results.push_back(b.matmul(all, other));
+  const ValueId gathered = b.move_axis(add_collective(b, c, first, CollectiveKind::all_gather, ranks, ""), 0, axis);
+  Values results = {is_full ? gathered : kNoValue};
+  for (const ValueId right : right_operands) results.push_back(b.matmul(gathered, right));
   return results;
 }
 

@@ -88,25 +88,26 @@ class Chain {
   void plan() {
     const std::size_t n = matrices_.size();
     cost_.assign(n, std::vector<double>(n, 0));
-    split_.assign(n, std::vector<std::size_t>(n, 0));
+    split_positions_.assign(n, std::vector<std::size_t>(n, 0));
     for (std::size_t length = 1; length < n; ++length) {
       for (std::size_t i = 0; i + length < n; ++i) {
         const std::size_t j = i + length;
         cost_[i][j] = std::numeric_limits<double>::infinity();
         for (std::size_t k = i; k < j; ++k) {
-          const double work = static_cast<double>(sizes_[i].value()) * static_cast<double>(sizes_[k + 1].value()) *
-                              static_cast<double>(sizes_[j + 1].value());
-          const double cost = cost_[i][k] + cost_[k + 1][j] + work;
+          const double product_cost = static_cast<double>(sizes_[i].value()) *
+                                      static_cast<double>(sizes_[k + 1].value()) *
+                                      static_cast<double>(sizes_[j + 1].value());
+          const double cost = cost_[i][k] + cost_[k + 1][j] + product_cost;
           if (cost >= cost_[i][j]) continue;
           cost_[i][j] = cost;
-          split_[i][j] = k;
+          split_positions_[i][j] = k;
         }
       }
     }
   }
   ValueId build(std::size_t i, std::size_t j) {
     if (i == j) return matrices_[i];
-    const std::size_t k = constant_ ? split_[i][j] : j - 1;
+    const std::size_t k = constant_ ? split_positions_[i][j] : j - 1;
     const ValueId left = build(i, k), right = build(k + 1, j);
     return product(b_, left, right);
   }
@@ -116,7 +117,7 @@ class Chain {
   Dims sizes_;
   bool constant_ = false;
   std::vector<std::vector<double>> cost_;
-  std::vector<std::vector<std::size_t>> split_;
+  std::vector<std::vector<std::size_t>> split_positions_;
 };
 
 Values chain(Builder& b, Values matrices) {
@@ -183,12 +184,12 @@ class Einsum {
     std::size_t operand = 0, begin = 0;
     for (std::size_t index = 0; index <= left.size(); ++index) {
       if (index != left.size() && left[index] != ',') continue;
-      if (operand >= values.size()) bad("names more operands than there are");
+      if (operand >= values.size()) refuse("names more operands than there are");
       terms_.push_back({values[operand], labels(left.substr(begin, index - begin), b_.rank(values[operand]))});
       begin = index + 1;
       ++operand;
     }
-    if (operand != values.size()) bad("names fewer operands than there are");
+    if (operand != values.size()) refuse("names fewer operands than there are");
     if (arrow != std::string::npos) {
       output_ = labels(text.substr(arrow + 2), -1);
     } else {  // the ellipsis, then the labels occurring once, in order
@@ -204,8 +205,8 @@ class Einsum {
     for (int l : output_) {
       if (std::none_of(terms_.begin(), terms_.end(),
                        [&](const EinsumOperand& t) { return position(t.labels, l) >= 0; }))
-        bad("has an output axis that no operand has");
-      if (std::count(output_.begin(), output_.end(), l) != 1) bad("repeats an axis of the output");
+        refuse("has an output axis that no operand has");
+      if (std::count(output_.begin(), output_.end(), l) != 1) refuse("repeats an axis of the output");
     }
   }
 
@@ -215,7 +216,7 @@ class Einsum {
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text.compare(i, 3, "...") == 0) {
         const int n = rank < 0 ? ellipsis_ : rank - static_cast<int>(text.size() - 3);
-        if (n < 0) bad("has more axes than an operand");
+        if (n < 0) refuse("has more axes than an operand");
         ellipsis_ = std::max(ellipsis_, n);
         // Aligns ellipses at the right; numbers fall, giving the last axis a fixed number.
         for (int k = n; k > 0; --k) result.push_back(512 - k);
@@ -223,15 +224,15 @@ class Einsum {
       } else if ((text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z')) {
         result.push_back(text[i]);
       } else {
-        bad("has an unknown character");
+        refuse("has an unknown character");
       }
     }
-    if (rank >= 0 && static_cast<int>(result.size()) != rank) bad("does not name every axis of an operand");
+    if (rank >= 0 && static_cast<int>(result.size()) != rank) refuse("does not name every axis of an operand");
     return result;
   }
 
-  [[noreturn]] void bad(const char* what) const {
-    c_.unsupported(fmt::format("the equation '{}' {}", c_.text("equation"), what));
+  [[noreturn]] void refuse(const char* problem) const {
+    c_.unsupported(fmt::format("the equation '{}' {}", c_.text("equation"), problem));
   }
 
   /// A label repeated in one operand selects the diagonal.
@@ -250,9 +251,9 @@ class Einsum {
         const std::int64_t axis = static_cast<std::int64_t>(shape.size());
         shape.push_back(square);
         v = b_.reshape(v, shape);
-        Dims before(shape.size(), 0), after(shape.size(), 0);
-        after.back() = n;
-        v = b_.pad(v, before, after);
+        Dims padding_before(shape.size(), 0), padding_after(shape.size(), 0);
+        padding_after.back() = n;
+        v = b_.pad(v, padding_before, padding_after);
         shape.back() = n;
         shape.push_back(b_.pool().add(n, 1));
         v = b_.select(b_.reshape(v, shape), axis + 1, 0);
@@ -267,21 +268,21 @@ class Einsum {
     }
   }
 
-  bool needed(int label, std::size_t from, const EinsumOperand* other) const {
-    if (position(output_, label) >= 0 || (other != nullptr && position(other->labels, label) >= 0)) return true;
-    for (std::size_t i = from; i < terms_.size(); ++i) {
+  bool is_needed(int label, std::size_t first_term, const EinsumOperand* partner) const {
+    if (position(output_, label) >= 0 || (partner != nullptr && position(partner->labels, label) >= 0)) return true;
+    for (std::size_t i = first_term; i < terms_.size(); ++i) {
       if (position(terms_[i].labels, label) >= 0) return true;
     }
     return false;
   }
 
-  /// Sums axes absent from `other`, from operands `from` and up, and from the output.
-  void sum_unused(EinsumOperand& t, std::size_t from, const EinsumOperand* other = nullptr) {
+  /// Sums axes absent from `partner`, from operands `first_term` and up, and from the output.
+  void sum_unused(EinsumOperand& t, std::size_t first_term, const EinsumOperand* partner = nullptr) {
     std::vector<std::int64_t> axes;
-    std::vector<int> left;
+    std::vector<int> remaining_labels;
     for (std::size_t i = 0; i < t.labels.size(); ++i) {
-      if (needed(t.labels[i], from, other)) {
-        left.push_back(t.labels[i]);
+      if (is_needed(t.labels[i], first_term, partner)) {
+        remaining_labels.push_back(t.labels[i]);
       } else {
         axes.push_back(static_cast<std::int64_t>(i));
       }
@@ -289,16 +290,16 @@ class Einsum {
     if (axes.empty()) return;
     // A lone sum has the result's type, wider for integers.
     t.value = b_.reduce(t.value, "sum", axes, false, terms_.size() == 1 ? c_.result_dtype() : b_.dtype(t.value));
-    t.labels = left;
+    t.labels = remaining_labels;
   }
 
   /// Computes a batched product: shared axes still needed form the batch; shared axes no longer needed are summed.
-  EinsumOperand multiply(const EinsumOperand& x, const EinsumOperand& y, std::size_t from) {
+  EinsumOperand multiply(const EinsumOperand& x, const EinsumOperand& y, std::size_t first_term) {
     std::vector<int> batch, summed, only_x, only_y;
     for (int l : x.labels) {
       if (position(y.labels, l) < 0) {
         only_x.push_back(l);
-      } else if (needed(l, from, nullptr)) {
+      } else if (is_needed(l, first_term, nullptr)) {
         batch.push_back(l);
       } else {
         summed.push_back(l);
@@ -313,11 +314,11 @@ class Einsum {
     ExprPool& pool = b_.pool();
     ValueId vx = x.value, vy = y.value;
     // Sizes of 1 broadcast against the other operand's.
-    const auto widen = [&](ValueId v, const EinsumOperand& t, const EinsumOperand& other) {
+    const auto widen = [&](ValueId v, const EinsumOperand& t, const EinsumOperand& partner) {
       Dims sizes = b_.shape(v);
       for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const std::int64_t index = position(other.labels, t.labels[i]);
-        if (sizes[i].is(1) && index >= 0) sizes[i] = b_.size(other.value, index);
+        const std::int64_t index = position(partner.labels, t.labels[i]);
+        if (sizes[i].is(1) && index >= 0) sizes[i] = b_.size(partner.value, index);
       }
       return b_.expand(v, sizes);
     };
@@ -395,9 +396,9 @@ Values trilinear(Builder& b, const Call& c) {
 
 Values vecdot(Builder& b, const Call& c) {
   const ValueId x = c.tensor("x"), y = c.tensor("y");
-  const DType result = c.result_dtype(), wide = compute_type(result);
-  const ValueId p = b.expr("x * y", {{"x", conjugate(b, x)}, {"y", y}}, wide, wide);
-  return {b.cast(b.reduce(p, "sum", {c.integer_or("dim", -1)}, false, wide), result)};
+  const DType result = c.result_dtype(), compute_dtype = compute_type(result);
+  const ValueId p = b.expr("x * y", {{"x", conjugate(b, x)}, {"y", y}}, compute_dtype, compute_dtype);
+  return {b.cast(b.reduce(p, "sum", {c.integer_or("dim", -1)}, false, compute_dtype), result)};
 }
 
 constexpr Lowering kTensordotLowerings[] = {

@@ -15,8 +15,8 @@ QuantizedRange range(const Call& c, ArgumentName dtype) {
   const std::optional<QuantizedRange> natural = range_of(c.dtype_or(dtype, DType::invalid));
   if (!natural && !(c.has_argument("quant_min") && c.has_argument("quant_max")))
     c.unsupported("quantization to this dtype needs quant_min and quant_max");
-  const QuantizedRange all = natural.value_or(QuantizedRange{0, 0});
-  return {c.number_or("quant_min", all.min), c.number_or("quant_max", all.max)};
+  const QuantizedRange dtype_range = natural.value_or(QuantizedRange{0, 0});
+  return {c.number_or("quant_min", dtype_range.min), c.number_or("quant_max", dtype_range.max)};
 }
 
 /// Programs of torchao up to 0.11 name the meaning of zero points: INT, FLOAT (tinygemm's) or NONE.
@@ -88,21 +88,25 @@ Values choose(Builder& b, const Call& c) {
   const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
   const QuantizedRange r = range(c, "target_dtype");
   const std::string mapping = c.text("mapping_type");
-  const bool keep = c.flag_or("keepdim", false);
+  const bool keepdims = c.flag_or("keepdim", false);
   if (!c.flag_or("preserve_zero", true)) c.unsupported("preserve_zero=False is not supported");
   const ValueId view = b.reshape(x, blocks.split);
-  const ValueId low = b.reduce(view, "min", blocks.within, keep, t),
-                high = b.reduce(view, "max", blocks.within, keep, t);
+  const ValueId low = b.reduce(view, "min", blocks.within_axes, keepdims, t),
+                high = b.reduce(view, "max", blocks.within_axes, keepdims, t);
   Steps s(b);
-  const Term below = s.clamp_max_zero(s.tensor("low", low)), above = s.clamp_min_zero(s.tensor("high", high));
+  const Term negative_part = s.clamp_max_zero(s.tensor("low", low)),
+             positive_part = s.clamp_min_zero(s.tensor("high", high));
   Term scale;
   if (mapping == "SYMMETRIC") {
-    scale = s.apply(s.larger(s.negated(below), above), "/", s.number((r.max - r.min) / 2));
+    scale = s.apply(s.larger(s.negated(negative_part), positive_part), "/", s.number((r.max - r.min) / 2));
   } else if (mapping == "SYMMETRIC_NO_CLIPPING_ERR") {
-    const Term down = s.apply(below, "/", s.number(r.min)), up = s.apply(above, "/", s.number(r.max));
-    scale = {fmt::format("({} > {} ? {} : {})", down.text, up.text, down.text, up.text), t};
+    const Term negative_scale = s.apply(negative_part, "/", s.number(r.min)),
+               positive_scale = s.apply(positive_part, "/", s.number(r.max));
+    scale = {fmt::format("({} > {} ? {} : {})", negative_scale.text, positive_scale.text, negative_scale.text,
+                         positive_scale.text),
+             t};
   } else if (mapping == "ASYMMETRIC") {
-    scale = s.apply(s.apply(above, "-", below), "/", s.number(r.max - r.min));
+    scale = s.apply(s.apply(positive_part, "-", negative_part), "/", s.number(r.max - r.min));
   } else {
     c.unsupported("unsupported mapping '" + mapping + "'");
   }
@@ -110,13 +114,13 @@ Values choose(Builder& b, const Call& c) {
   ValueId zero_point = kNoValue;
   if (mapping == "ASYMMETRIC") {
     Steps z(b);
-    const Term down = z.round(z.apply(z.clamp_max_zero(z.tensor("low", low)), "/", z.tensor("scale", step)));
-    zero_point = z.finish(z.clamp(z.apply(z.number(r.min), "-", down), r.min, r.max),
+    const Term scaled_low = z.round(z.apply(z.clamp_max_zero(z.tensor("low", low)), "/", z.tensor("scale", step)));
+    zero_point = z.finish(z.clamp(z.apply(z.number(r.min), "-", scaled_low), r.min, r.max),
                           c.dtype_or("zero_point_dtype", DType::i32));
   } else {
     zero_point = b.full(b.shape(step), std::trunc(middle(r)), c.dtype_or("zero_point_dtype", t));
   }
-  const auto shaped = [&](ValueId v) { return keep ? b.reshape(v, blocks.counts) : v; };
+  const auto shaped = [&](ValueId v) { return keepdims ? b.reshape(v, blocks.counts) : v; };
   return {b.cast(shaped(step), c.dtype_or("scale_dtype", t)), shaped(zero_point)};
 }
 

@@ -49,7 +49,7 @@ Values choose_scale(Builder& b, const Call& c) {
   if (!r) c.unsupported("float8_dtype must be a float8 dtype");
   const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
   const ValueId magnitude =
-      b.reduce(b.expr("abs(x)", {{"x", b.reshape(x, blocks.split)}}, t), "max", blocks.within, true, t);
+      b.reduce(b.expr("abs(x)", {{"x", b.reshape(x, blocks.split)}}, t), "max", blocks.within_axes, true, t);
   Steps s(b);
   Term m = s.tensor("m", magnitude);
   if (c.has_argument("hp_value_lb")) m = s.clamp_min(m, c.number("hp_value_lb"));

@@ -29,28 +29,29 @@ Values deform_conv2d(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input"), weight = c.tensor("weight");
   ExprPool& pool = b.pool();
   const DType dtype = b.dtype(x);
-  const Dim n = b.size(x, 0), channels = b.size(x, 1), h = b.size(x, 2), w = b.size(x, 3), out = b.size(weight, 0);
+  const Dim n = b.size(x, 0), channels = b.size(x, 1), h = b.size(x, 2), w = b.size(x, 3),
+            output_channels = b.size(weight, 0);
   const Dim kh = b.size(weight, 2), kw = b.size(weight, 3), elements = pool.mul(kh, kw);
   const std::int64_t groups = c.integer("groups"), offset_groups = c.integer("offset_groups");
   if (groups < 1 || offset_groups < 1 || !kw.is_const())
     c.unsupported("the groups must be positive and the kernel size constant");
   const ValueId offset = c.tensor("offset");
   const Dim oh = b.size(offset, 2), ow = b.size(offset, 3), planes = pool.mul(n, offset_groups);
-  const ValueId moves = b.reshape(offset, {planes, elements, 2, oh, ow});
+  const ValueId offsets = b.reshape(offset, {planes, elements, 2, oh, ow});
   // Element k of the window at line i reads i * stride - padding + k * dilation; -1..1 spans the plane with pixels as
   // areas.
   const auto positions = [&](std::int64_t part, Dim size, const char* window, const char* element,
                              std::string_view suffix) {
-    const auto named = [&](std::string_view name) {
+    const auto integer_setting = [&](std::string_view name) {
       return c.number(ArgumentName::from_text(std::string(name) + std::string(suffix)));
     };
     const std::string text = std::string("(2 * (m + ") + window + " * s - p + " + element + " * d) + 1) / n - 1";
     return b.expr(text,
-                  {{"m", b.select(moves, 2, part)},
-                   {"s", named("stride_")},
-                   {"p", named("pad_")},
+                  {{"m", b.select(offsets, 2, part)},
+                   {"s", integer_setting("stride_")},
+                   {"p", integer_setting("pad_")},
                    {"k", static_cast<double>(kw.value())},
-                   {"d", named("dilation_")},
+                   {"d", integer_setting("dilation_")},
                    {"n", b.from_dim(size)}},
                   compute_type(dtype), dtype);
   };
@@ -60,19 +61,19 @@ Values deform_conv2d(Builder& b, const Call& c) {
   const Dims grid_sizes{planes, lines, ow, 2};
   const ValueId grid = b.reshape(b.concat({b.unsqueeze(xs, -1), b.unsqueeze(y, -1)}, -1), grid_sizes);
   const Dim per_plane = pool.floordiv(channels, offset_groups);
-  ValueId read = b.add(
+  ValueId sampled = b.add(
       Op::grid_sample, {b.reshape(x, {planes, per_plane, h, w}), grid},
       {attr(AttrKey::mode, Dim(static_cast<std::int64_t>(GridMode::linear))),
        attr(AttrKey::kind, Dim(static_cast<std::int64_t>(GridPadding::zeros))), attr(AttrKey::align_corners, Dim(0))});
   if (c.flag("use_mask")) {
     const ValueId mask = b.reshape(c.tensor("mask"), {planes, 1, lines, ow});
-    read = b.expr("v * m", {{"v", read}, {"m", mask}}, dtype);
+    sampled = b.expr("v * m", {{"v", sampled}, {"m", mask}}, dtype);
   }
   const Dim inner = pool.mul(pool.floordiv(channels, groups), elements);
-  const ValueId columns = b.reshape(read, {n, groups, inner, points});
-  const ValueId rows = b.reshape(weight, {groups, pool.floordiv(out, groups), inner});
-  const ValueId r = b.reshape(b.matmul(rows, columns), {n, out, oh, ow});
-  return {b.expr("r + bias", {{"r", r}, {"bias", b.reshape(c.tensor("bias"), {out, 1, 1})}}, dtype)};
+  const ValueId columns = b.reshape(sampled, {n, groups, inner, points});
+  const ValueId rows = b.reshape(weight, {groups, pool.floordiv(output_channels, groups), inner});
+  const ValueId r = b.reshape(b.matmul(rows, columns), {n, output_channels, oh, ow});
+  return {b.expr("r + bias", {{"r", r}, {"bias", b.reshape(c.tensor("bias"), {output_channels, 1, 1})}}, dtype)};
 }
 
 Values nms(Builder& b, const Call& c) {

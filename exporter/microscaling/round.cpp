@@ -32,9 +32,9 @@ ValueId scale_codes(Builder& b, ValueId x, const NarrowFloat& type, std::string_
   const auto* found = std::ranges::find(kScaleRules, rule, &ScaleRule::name);
   if (found == std::end(kScaleRules))
     fail(ErrorCode::unsupported, fmt::format("unknown rule '{}' for MX scales", rule));
-  const bool divides = rule == "rceil";
+  const bool divides_by_scale = rule == "rceil";
   ValueId max_magnitude = b.reduce(b.expr("abs(x)", {{"x", x}}, DType::f32), "max", {-1}, true, DType::f32);
-  if (divides) max_magnitude = b.expr("x / y", {{"x", max_magnitude}, {"y", type.largest}}, DType::f32);
+  if (divides_by_scale) max_magnitude = b.expr("x / y", {{"x", max_magnitude}, {"y", type.largest}}, DType::f32);
   const ValueId bits = b.add(Op::bitcast, {max_magnitude}, {attr_dtype(DType::i32)});
   const std::string formula = fmt::format("b = raw & 2147483647; b > 2139095040 ? 255 : max({}, 0)", found->exponent);
   return b.expr(formula,
@@ -57,8 +57,8 @@ ValueId round_to_mx(Builder& b, ValueId x, const NarrowFloat& type, std::int64_t
   const ValueId bits = b.expr("c << 23", {{"c", codes}}, DType::i64, DType::i32);
   const ValueId scale = b.add(Op::bitcast, {bits}, {attr_dtype(DType::f32)});  // 2^(code - 127), 0 for code 0
   // Scales of code 0 are zero in `scale`: each rule has its own divisor for such blocks.
-  const bool divides = rule == "rceil";
-  const ValueId scaled = b.expr(divides ? "where(s == 0, x, x / s)" : "x / max(s, 1.1754943508222875e-38)",
+  const bool divides_by_scale = rule == "rceil";
+  const ValueId scaled = b.expr(divides_by_scale ? "where(s == 0, x, x / s)" : "x / max(s, 1.1754943508222875e-38)",
                                 {{"x", x_blocks}, {"s", scale}}, DType::f32);
   if (has_elements(type)) {
     // Devices with block-scaled matrix products multiply the packed form.

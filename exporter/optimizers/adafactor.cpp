@@ -8,40 +8,40 @@ namespace tern::optimizers {
 namespace {
 
 /// Sum dtype of `t`.
-DType wide(DType t) {
+DType wide_dtype(DType t) {
   return t == DType::f64 ? DType::f64 : DType::f32;
 }
 
 ValueId norm_over_root(Builder& b, ValueId x) {
-  const DType t = wide(b.dtype(x));
+  const DType t = wide_dtype(b.dtype(x));
   const ValueId square = b.expr("x * x", {{"x", x}}, t);
   const ValueId sum = b.reduce(square, "sum", b.all_axes(x), false, t);
   return b.expr("sqrt(s / n)", {{"s", sum}, {"n", b.cast(b.from_dim(b.numel(x)), t)}}, t);
 }
 
-/// The mean square along an axis mixed into `old`.
-ValueId mean_square(Builder& b, ValueId g, ValueId old, std::int64_t axis, ValueId weight) {
-  const DType t = wide(b.dtype(g));
+/// The mean square along an axis, mixed into `old_estimate`.
+ValueId mean_square(Builder& b, ValueId g, ValueId old_estimate, std::int64_t axis, ValueId weight) {
+  const DType t = wide_dtype(b.dtype(g));
   const ValueId square = b.expr("x * x", {{"x", g}}, t);
   const ValueId sum = b.reduce(square, "sum", {axis}, true, t);
   return b.expr("v + w * (s / n - v)",
-                {{"v", old}, {"w", weight}, {"s", sum}, {"n", b.cast(b.from_dim(b.size(g, axis)), t)}}, t,
-                b.dtype(old));
+                {{"v", old_estimate}, {"w", weight}, {"s", sum}, {"n", b.cast(b.from_dim(b.size(g, axis)), t)}}, t,
+                b.dtype(old_estimate));
 }
 
 }  // namespace
 
 NewValues adafactor_step(const Step& s) {
   Builder& b = s.b;
-  NewValues out;
+  NewValues new_values;
   const std::vector<ValueId> grads = seen_gradients(s);
   const ValueId old_step = s.states.at("step").at(0);
   const ValueId step = b.expr("s + 1", {{"s", old_step}}, b.dtype(old_step));
-  out.states["step"] = {unless_infinite(s, old_step, step)};
-  std::size_t matrix = 0, other = 0;
+  new_values.states["step"] = {unless_infinite(s, old_step, step)};
+  std::size_t matrix_index = 0, vector_index = 0;
   for (std::size_t i = 0; i < s.params.size(); ++i) {
     const ValueId p = s.params[i], g = grads[i];
-    const DType t = wide(b.dtype(p));
+    const DType t = wide_dtype(b.dtype(p));
     const ValueId lr = rate(s, t);
     const double eps_square = s.o.eps_square >= 0        ? s.o.eps_square
                               : b.dtype(p) == DType::f64 ? 0x1p-52
@@ -53,18 +53,20 @@ NewValues adafactor_step(const Step& s) {
     const ValueId alpha = b.expr("max(e, n) * r", {{"e", s.o.eps}, {"n", norm_over_root(b, p)}, {"r", rho}}, t);
     ValueId estimate = kNoValue;
     if (b.rank(p) > 1) {
-      const ValueId old_rows = s.states.at("row_var").at(matrix), old_columns = s.states.at("col_var").at(matrix);
-      ++matrix;
+      const ValueId old_rows = s.states.at("row_var").at(matrix_index),
+                    old_columns = s.states.at("col_var").at(matrix_index);
+      ++matrix_index;
       const ValueId rows = mean_square(b, g, old_rows, -1, weight),
                     columns = mean_square(b, g, old_columns, -2, weight);
-      out.states["row_var"].push_back(unless_infinite(s, old_rows, rows));
-      out.states["col_var"].push_back(unless_infinite(s, old_columns, columns));
+      new_values.states["row_var"].push_back(unless_infinite(s, old_rows, rows));
+      new_values.states["col_var"].push_back(unless_infinite(s, old_columns, columns));
       const ValueId mean = b.reduce(rows, "mean", {-2}, true, b.dtype(rows));
       estimate = b.expr("r * c / max(m, e)", {{"r", rows}, {"c", columns}, {"m", mean}, {"e", eps_square}}, t);
     } else {
-      const ValueId old = s.states.at("variance").at(other++);
-      estimate = b.expr("v + w * (g * g - v)", {{"v", old}, {"w", weight}, {"g", g}}, t, b.dtype(old));
-      out.states["variance"].push_back(unless_infinite(s, old, estimate));
+      const ValueId old_estimate = s.states.at("variance").at(vector_index++);
+      estimate =
+          b.expr("v + w * (g * g - v)", {{"v", old_estimate}, {"w", weight}, {"g", g}}, t, b.dtype(old_estimate));
+      new_values.states["variance"].push_back(unless_infinite(s, old_estimate, estimate));
     }
     const ValueId update =
         b.expr("g / sqrt(max(v, e))", {{"g", g}, {"v", estimate}, {"e", eps_square * eps_square}}, t);
@@ -72,9 +74,9 @@ NewValues adafactor_step(const Step& s) {
     const ValueId moved =
         b.expr("p * (1 - lr * w) - a * u", {{"p", p}, {"lr", lr}, {"w", s.o.weight_decay}, {"a", size}, {"u", update}},
                t, b.dtype(p));
-    out.params.push_back(unless_infinite(s, p, moved));
+    new_values.params.push_back(unless_infinite(s, p, moved));
   }
-  return out;
+  return new_values;
 }
 
 }  // namespace tern::optimizers

@@ -10,19 +10,19 @@ ValueId total_norm(Builder& b, const std::vector<ValueId>& tensors, double p) {
   // Norm of the norms: each tensor is read by one sum, leaving one number each.
   const bool infinite = std::isinf(p);
   const char* text = p == 2 ? "x * x" : "abs(x)";
-  std::vector<ValueId> parts;
+  std::vector<ValueId> norms;
   DType t = DType::f32;
   for (ValueId v : tensors) {
     if (b.dtype(v) == DType::f64) t = DType::f64;
   }
   for (ValueId v : tensors) {
     const ValueId norm = b.reduce(b.expr(text, {{"x", v}}, t), infinite ? "max" : "sum", b.all_axes(v), false, t);
-    parts.push_back(b.unsqueeze(norm, 0));
+    norms.push_back(b.unsqueeze(norm, 0));
   }
-  if (parts.empty()) return b.scalar(0, t);
-  const ValueId joined = parts.size() == 1 ? parts[0] : b.concat(parts, 0);
-  const ValueId all = b.reduce(joined, infinite ? "max" : "sum", {0}, false, t);
-  return p == 2 ? b.expr("sqrt(s)", {{"s", all}}, t) : all;
+  if (norms.empty()) return b.scalar(0, t);
+  const ValueId joined = norms.size() == 1 ? norms[0] : b.concat(norms, 0);
+  const ValueId reduced = b.reduce(joined, infinite ? "max" : "sum", {0}, false, t);
+  return p == 2 ? b.expr("sqrt(s)", {{"s", reduced}}, t) : reduced;
 }
 
 std::vector<ValueId> clip_by_norm(Builder& b, const std::vector<ValueId>& grads, double max_norm, double p) {

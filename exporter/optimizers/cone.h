@@ -38,15 +38,15 @@ struct ConeValues {
 /// The cone as a program of `count` elements.
 class ConeProgram {
  public:
-  /// Computes in double if `wide`: constants keep all digits.
-  ConeProgram(const Function& f, const Cone& cone, bool wide) : f_(f), cone_(cone), wide_(wide) {}
+  /// Computes in double if `is_wide`: constants keep all digits.
+  ConeProgram(const Function& f, const Cone& cone, bool is_wide) : f_(f), cone_(cone), is_wide_(is_wide) {}
   /// New values of each element; the first element supplies step, product and lr. Throws the runtime's errors.
   std::vector<ConeValues> run(const std::vector<ConeValues>& elements) const;
 
  private:
   const Function& f_;
   const Cone& cone_;
-  bool wide_;
+  bool is_wide_;
 };
 
 }  // namespace tern::optimizers

@@ -7,24 +7,25 @@ namespace tern::optimizers {
 NewValues dampened_step(const Step& s) {
   Builder& b = s.b;
   const ValueId steps = s.states.at("step").at(0);
-  const std::vector<ValueId> seen = seen_gradients(s);
+  const std::vector<ValueId> decayed_gradients = seen_gradients(s);
   std::vector<ValueId> grads;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
+  for (std::size_t i = 0; i < decayed_gradients.size(); ++i) {
     const ValueId p = s.inputs.masters.empty() ? s.params[i] : s.inputs.masters[i];
-    grads.push_back(b.expr("(n > 0 ? k : 1) * (g + d * p)",
-                           {{"n", steps}, {"k", 1 - s.o.dampening}, {"g", seen[i]}, {"d", s.o.weight_decay}, {"p", p}},
-                           compute_type(b.dtype(p)), b.dtype(seen[i])));
+    grads.push_back(
+        b.expr("(n > 0 ? k : 1) * (g + d * p)",
+               {{"n", steps}, {"k", 1 - s.o.dampening}, {"g", decayed_gradients[i]}, {"d", s.o.weight_decay}, {"p", p}},
+               compute_type(b.dtype(p)), b.dtype(decayed_gradients[i])));
   }
   OptimizerOptions o = s.o;
   o.dampening = o.weight_decay = 0;
   o.maximize = false;
   StepInputs inputs = s.inputs;
   inputs.grad_scale = kNoValue;
-  Step plain{b, o, s.params, grads, inputs, s.states};
-  plain.states.erase("step");
-  NewValues out = one_op(plain);
-  out.states["step"] = {unless_infinite(s, steps, b.expr("n + 1", {{"n", steps}}, b.dtype(steps)))};
-  return out;
+  Step fused_step{b, o, s.params, grads, inputs, s.states};
+  fused_step.states.erase("step");
+  NewValues new_values = one_op(fused_step);
+  new_values.states["step"] = {unless_infinite(s, steps, b.expr("n + 1", {{"n", steps}}, b.dtype(steps)))};
+  return new_values;
 }
 
 }  // namespace tern::optimizers

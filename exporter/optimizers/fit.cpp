@@ -35,21 +35,21 @@ class Probe {
   Probe(const ConeProgram& cone, std::array<int, 3> positions, std::size_t count)
       : cone_(cone), state_indices_(positions), count_(count) {}
 
-  struct Numbers {
+  struct SymbolicStep {
     double p = 0, g = 0, m = 0, v = 0, third = 0, step = 0, product = 0;
   };
   /// The state after a step.
-  Numbers operator()(const Numbers& numbers) const {
+  SymbolicStep operator()(const SymbolicStep& numbers) const {
     ConeValues n{numbers.p, numbers.g, numbers.step, kRate, std::vector<double>(count_), numbers.product};
     const double values[] = {numbers.m, numbers.v, numbers.third};
     for (std::size_t i = 0; i < 3; ++i) {
       if (state_indices_[i] >= 0) n.states[static_cast<std::size_t>(state_indices_[i])] = values[i];
     }
-    const ConeValues after = cone_.run({n}).at(0);
+    const ConeValues new_element = cone_.run({n}).at(0);
     const auto state = [&](std::size_t i) {
-      return state_indices_[i] < 0 ? 0 : after.states[static_cast<std::size_t>(state_indices_[i])];
+      return state_indices_[i] < 0 ? 0 : new_element.states[static_cast<std::size_t>(state_indices_[i])];
     };
-    return {after.p, 0, state(0), state(1), state(2), after.step, after.product};
+    return {new_element.p, 0, state(0), state(1), state(2), new_element.step, new_element.product};
   }
 
  private:
@@ -67,10 +67,10 @@ Hyper sgd(const Probe& f, bool m, bool nesterov, bool decoupled) {
     const double lr = -f({.g = 1}).p;
     return {lr, 0, 0, (1 - f({.p = 1}).p) / lr, 0};
   }
-  const double momentum = f({.m = 1}).m, part = f({.g = 1}).m;
-  const double lr = -f({.g = 1}).p / (nesterov ? 1 + momentum * part : part);
-  const double decay = decoupled ? (1 - f({.p = 1}).p) / lr : f({.p = 1}).m / part;
-  return {lr, momentum, 1 - part, decay, 0};
+  const double momentum = f({.m = 1}).m, gradient_share = f({.g = 1}).m;
+  const double lr = -f({.g = 1}).p / (nesterov ? 1 + momentum * gradient_share : gradient_share);
+  const double decay = decoupled ? (1 - f({.p = 1}).p) / lr : f({.p = 1}).m / gradient_share;
+  return {lr, momentum, 1 - gradient_share, decay, 0};
 }
 
 Hyper adam(const Probe& f, bool decoupled) {
@@ -84,8 +84,8 @@ Hyper adam(const Probe& f, bool decoupled) {
 
 Hyper adagrad(const Probe& f) {
   const double lr = -f({.g = 1, .v = kLarge}).p * std::sqrt(kLarge);
-  const double later = -f({.g = 1, .v = kLarge, .step = 1}).p * std::sqrt(kLarge);
-  return {lr, lr / later - 1, 0, std::sqrt(f({.p = 1}).v), -lr * kTiny / f({.g = kTiny}).p};
+  const double later_rate = -f({.g = 1, .v = kLarge, .step = 1}).p * std::sqrt(kLarge);
+  return {lr, lr / later_rate - 1, 0, std::sqrt(f({.p = 1}).v), -lr * kTiny / f({.g = kTiny}).p};
 }
 
 Hyper rmsprop(const Probe& f, bool m) {
@@ -100,8 +100,8 @@ Hyper rmsprop(const Probe& f, bool m) {
 
 Hyper adadelta(const Probe& f) {
   const double rho = f({.v = 1}).v, lr = -f({.g = 1, .m = kLarge, .v = kLarge}).p * std::sqrt(rho);
-  const double change = -f({.g = 1, .v = kLarge}).p / lr;
-  return {lr, rho, 0, std::sqrt(f({.p = 1}).v / (1 - rho)), change * change * rho * kLarge};
+  const double update = -f({.g = 1, .v = kLarge}).p / lr;
+  return {lr, rho, 0, std::sqrt(f({.p = 1}).v / (1 - rho)), update * update * rho * kLarge};
 }
 
 Hyper adamax(const Probe& f) {
@@ -122,8 +122,12 @@ Hyper nadam(const Probe& f, bool decoupled) {
 
 Hyper rprop(const Probe& f) {
   const double lower = f({.v = kTiny}).v, upper = f({.v = kLarge}).v;
-  const double between = upper / 4;
-  return {0,    f({.g = -1, .m = 1, .v = between}).v / between, f({.g = 1, .m = 1, .v = between}).v / between, 0, lower,
+  const double clipped_square = upper / 4;
+  return {0,
+          f({.g = -1, .m = 1, .v = clipped_square}).v / clipped_square,
+          f({.g = 1, .m = 1, .v = clipped_square}).v / clipped_square,
+          0,
+          lower,
           upper};
 }
 
@@ -223,22 +227,22 @@ std::vector<ConeValues> run_op(const Fit& fit, const Cone& cone, DType type, con
   options.reproducible = true;
   Session session(Model(std::move(step_program)).prepare(options));
   const std::vector<Tensor>& outputs = session.run(inputs);
-  std::vector<ConeValues> after(elements.size());
-  const auto get = [&](std::size_t k, std::size_t i) {
+  std::vector<ConeValues> new_elements(elements.size());
+  const auto output_at = [&](std::size_t k, std::size_t i) {
     return outputs[k].dtype() == DType::f64 ? outputs[k].span<const double>()[i]
                                             : static_cast<double>(outputs[k].span<const float>()[i]);
   };
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    after[i].states.resize(elements[i].states.size());
+  for (std::size_t i = 0; i < new_elements.size(); ++i) {
+    new_elements[i].states.resize(elements[i].states.size());
     std::size_t k = 0;
-    after[i].p = get(k++, i);
+    new_elements[i].p = output_at(k++, i);
     for (int state_index : fit.states) {
-      if (state_index >= 0) after[i].states[static_cast<std::size_t>(state_index)] = get(k++, i);
+      if (state_index >= 0) new_elements[i].states[static_cast<std::size_t>(state_index)] = output_at(k++, i);
     }
-    after[i].step = get(k++, 0);
-    if (cone.product.old_value != kNoValue) after[i].product = get(k, 0);
+    new_elements[i].step = output_at(k++, 0);
+    if (cone.product.old_value != kNoValue) new_elements[i].product = output_at(k, 0);
   }
-  return after;
+  return new_elements;
 }
 
 /// Numbers typical of training; second moments are not negative.
@@ -274,21 +278,21 @@ std::vector<ConeValues> samples(const Fit& fit, std::size_t states, double step,
 /// Appends samples with one number replaced by each of kExtremes: limits and tests of infinity act on these alone.
 /// States without negative samples get no negative extremes.
 void add_extremes(std::vector<ConeValues>& elements) {
-  const std::vector<ConeValues> usual = elements;
+  const std::vector<ConeValues> typical = elements;
   const auto add = [&](auto&& position) {
-    const bool negative = std::ranges::any_of(usual, [&](ConeValues n) { return position(n) < 0; });
+    const bool negative = std::ranges::any_of(typical, [&](ConeValues n) { return position(n) < 0; });
     for (std::size_t i = 0; i < std::size(kExtremes); ++i) {
       for (const double sign : {1.0, -1.0}) {
         if (sign < 0 && !negative) continue;
-        elements.push_back(usual[i]);
+        elements.push_back(typical[i]);
         position(elements.back()) = sign * kExtremes[i];
       }
     }
   };
   add([](ConeValues& n) -> double& { return n.p; });
   add([](ConeValues& n) -> double& { return n.g; });
-  for (std::size_t k = 0; k < usual[0].states.size(); ++k) add([k](ConeValues& n) -> double& { return n.states[k]; });
-  elements.push_back({0, 0, usual[0].step, usual[0].lr, std::vector<double>(usual[0].states.size())});
+  for (std::size_t k = 0; k < typical[0].states.size(); ++k) add([k](ConeValues& n) -> double& { return n.states[k]; });
+  elements.push_back({0, 0, typical[0].step, typical[0].lr, std::vector<double>(typical[0].states.size())});
 }
 
 /// Permitted rounding difference: `unit` times the larger of a number and its previous value, plus `lost` times the
@@ -297,23 +301,24 @@ struct FitTolerance {
   double unit, lost;
 
   /// Infinities and NaN count as equal: reordered sums end in either, and only finite parameters matter.
-  bool close(double a, double b, double from) const {
+  bool close(double a, double b, double start_value) const {
     if (!std::isfinite(a) || !std::isfinite(b)) return !std::isfinite(a) && !std::isfinite(b);
-    const double start = std::isfinite(from) ? from : 0;
+    const double start = std::isfinite(start_value) ? start_value : 0;
     return std::fabs(a - b) <= unit * std::max(std::fabs(a), std::fabs(start)) + lost * std::fabs(a - start);
   }
 };
 
-bool agrees_on(const std::vector<ConeValues>& before, const Fit& fit, const Cone& cone, const ConeProgram& program,
-               DType type, FitTolerance tolerance) {
-  const std::vector<ConeValues> theirs = program.run(before), ours = run_op(fit, cone, type, before);
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    if (!tolerance.close(theirs[i].p, ours[i].p, before[i].p)) return false;
+bool agrees_on(const std::vector<ConeValues>& old_elements, const Fit& fit, const Cone& cone,
+               const ConeProgram& program, DType type, FitTolerance tolerance) {
+  const std::vector<ConeValues> theirs = program.run(old_elements), ours = run_op(fit, cone, type, old_elements);
+  for (std::size_t i = 0; i < old_elements.size(); ++i) {
+    if (!tolerance.close(theirs[i].p, ours[i].p, old_elements[i].p)) return false;
     for (std::size_t k = 0; k < cone.states.size(); ++k) {
-      if (!tolerance.close(theirs[i].states[k], ours[i].states[k], before[i].states[k])) return false;
+      if (!tolerance.close(theirs[i].states[k], ours[i].states[k], old_elements[i].states[k])) return false;
     }
-    if (cone.step.old_value != kNoValue && theirs[i].step != before[i].step + 1) return false;
-    if (cone.product.old_value != kNoValue && !tolerance.close(theirs[i].product, ours[i].product, before[i].product))
+    if (cone.step.old_value != kNoValue && theirs[i].step != old_elements[i].step + 1) return false;
+    if (cone.product.old_value != kNoValue &&
+        !tolerance.close(theirs[i].product, ours[i].product, old_elements[i].product))
       return false;
   }
   return true;
@@ -325,35 +330,35 @@ bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType 
     if (cone.lr == kNoValue && rate != kRate) break;
     for (double step : kSteps) {
       if (cone.step.old_value == kNoValue && step > 0) break;
-      std::vector<ConeValues> before = samples(fit, cone.states.size(), step, rate);
-      if (type == DType::f64 && rate > 0) add_extremes(before);
-      if (!agrees_on(before, fit, cone, program, type, tolerance)) return false;
+      std::vector<ConeValues> old_elements = samples(fit, cone.states.size(), step, rate);
+      if (type == DType::f64 && rate > 0) add_extremes(old_elements);
+      if (!agrees_on(old_elements, fit, cone, program, type, tolerance)) return false;
     }
   }
   return true;
 }
 
 /// Smooth functions: agreement on many numbers implies agreement on all.
-bool is_smooth(const Instruction& in) {
+bool is_smooth(const Instruction& instruction) {
   constexpr Scalar kSmooth[] = {Scalar::load, Scalar::constant, Scalar::add,  Scalar::sub,   Scalar::mul,
                                 Scalar::div,  Scalar::fma,      Scalar::neg,  Scalar::pow,   Scalar::sqrt,
                                 Scalar::exp,  Scalar::rsqrt,    Scalar::exp2, Scalar::expm1, Scalar::reciprocal,
                                 Scalar::log,  Scalar::log2,     Scalar::log1p};
-  if (in.op == Scalar::convert) return in.dtype == DType::f32 || in.dtype == DType::f64;
-  return std::ranges::find(kSmooth, in.op) != std::end(kSmooth);
+  if (instruction.op == Scalar::convert) return instruction.dtype == DType::f32 || instruction.dtype == DType::f64;
+  return std::ranges::find(kSmooth, instruction.op) != std::end(kSmooth);
 }
 
 /// Per instruction: true if computed from constants alone.
 std::vector<bool> fixed(const std::vector<Instruction>& code) {
-  std::vector<bool> is(code.size());
+  std::vector<bool> has_property(code.size());
   for (std::size_t i = 0; i < code.size(); ++i) {
     const std::uint16_t operands[] = {code[i].a, code[i].b, code[i].c};
     const auto count = static_cast<std::size_t>(scalar_info(code[i].op).operands);
-    is[i] =
-        code[i].op == Scalar::constant ||
-        (count > 0 && std::ranges::all_of(std::span(operands).first(count), [&](std::uint16_t k) { return is[k]; }));
+    has_property[i] = code[i].op == Scalar::constant ||
+                      (count > 0 && std::ranges::all_of(std::span(operands).first(count),
+                                                        [&](std::uint16_t k) { return has_property[k]; }));
   }
-  return is;
+  return has_property;
 }
 
 bool is_comparison(Scalar op) {
@@ -367,13 +372,15 @@ bool bends_at_options(const Function& f, const Cone& cone, const std::vector<dou
     const std::vector<Instruction>& code = f.nodes[node].expr.code;
     const std::vector<bool> constant = fixed(code);
     for (std::size_t i = 0; i < code.size(); ++i) {
-      const Instruction& in = code[i];
-      if (constant[i] || !(is_comparison(in.op) || in.op == Scalar::max || in.op == Scalar::min)) continue;
+      const Instruction& instruction = code[i];
+      if (constant[i] ||
+          !(is_comparison(instruction.op) || instruction.op == Scalar::max || instruction.op == Scalar::min))
+        continue;
       const auto known = [&](std::uint16_t k) {
         const auto is_near = [&](double x) { return std::fabs(x - code[k].number) <= 1e-6 * std::fabs(x); };
         return code[k].op == Scalar::constant && is_floating(code[k].dtype) && std::ranges::any_of(options, is_near);
       };
-      if (!known(in.a) && !known(in.b)) return false;
+      if (!known(instruction.a) && !known(instruction.b)) return false;
     }
   }
   return true;
@@ -387,15 +394,15 @@ bool is_plain(const Function& f, const Cone& cone, const Hypothesis& h) {
     const std::vector<Instruction>& code = f.nodes[node].expr.code;
     const std::vector<bool> constant = fixed(code);
     for (std::size_t i = 0; i < code.size(); ++i) {
-      const Instruction& in = code[i];
-      const bool allowed = constant[i]              ? true
-                           : in.op == Scalar::where ? constant[in.a] || remaining.choices-- > 0
-                           : in.op == Scalar::max   ? remaining.maxima-- > 0
-                           : in.op == Scalar::min   ? remaining.minima-- > 0
-                           : in.op == Scalar::abs   ? remaining.magnitudes-- > 0
-                           : in.op == Scalar::sign  ? remaining.signs-- > 0
-                           : is_comparison(in.op)   ? remaining.comparisons-- > 0
-                                                    : is_smooth(in);
+      const Instruction& instruction = code[i];
+      const bool allowed = constant[i]                       ? true
+                           : instruction.op == Scalar::where ? constant[instruction.a] || remaining.choices-- > 0
+                           : instruction.op == Scalar::max   ? remaining.maxima-- > 0
+                           : instruction.op == Scalar::min   ? remaining.minima-- > 0
+                           : instruction.op == Scalar::abs   ? remaining.magnitudes-- > 0
+                           : instruction.op == Scalar::sign  ? remaining.signs-- > 0
+                           : is_comparison(instruction.op)   ? remaining.comparisons-- > 0
+                                                             : is_smooth(instruction);
       if (!allowed) return false;
     }
   }
@@ -403,8 +410,8 @@ bool is_plain(const Function& f, const Cone& cone, const Hypothesis& h) {
 }
 
 std::optional<Fit> try_fit(const Function& f, const Hypothesis& h, std::array<int, 3> positions, const Cone& cone,
-                           const ConeProgram& wide, const ConeProgram& own, DType type) {
-  Fit fit{h.kind, h.solve(Probe(wide, positions, cone.states.size())), h.mode, positions};
+                           const ConeProgram& wide_program, const ConeProgram& narrow_program, DType type) {
+  Fit fit{h.kind, h.solve(Probe(wide_program, positions, cone.states.size())), h.mode, positions};
   for (double& x : fit.hyper) {
     if (!std::isfinite(x)) return std::nullopt;
     x = roundest(x);
@@ -415,8 +422,9 @@ std::optional<Fit> try_fit(const Function& f, const Hypothesis& h, std::array<in
   if ((has_rate && lr <= 0) || std::ranges::any_of(fit.hyper, [](double x) { return x < 0; })) return std::nullopt;
   if (cone.lr != kNoValue && !(has_rate && std::fabs(lr - kRate) <= 1e-9)) return std::nullopt;
   if (h.bends.comparisons > 0 && !bends_at_options(f, cone, fit.hyper)) return std::nullopt;
-  if (!agrees(fit, cone, wide, DType::f64, {.unit = 1e-12, .lost = 1e-9})) return std::nullopt;
-  if (type == DType::f32 && !agrees(fit, cone, own, type, {.unit = 0x1p-20, .lost = 0x1p-12})) return std::nullopt;
+  if (!agrees(fit, cone, wide_program, DType::f64, {.unit = 1e-12, .lost = 1e-9})) return std::nullopt;
+  if (type == DType::f32 && !agrees(fit, cone, narrow_program, type, {.unit = 0x1p-20, .lost = 0x1p-12}))
+    return std::nullopt;
   return fit;
 }
 
@@ -433,10 +441,10 @@ double roundest(double x) {
 
 std::optional<Fit> fit_cone(const Function& f, const Cone& cone) {
   const DType type = f.values[static_cast<std::size_t>(cone.param.old_value)].type.dtype;
-  const auto same = [&](ValueId v) { return f.values[static_cast<std::size_t>(v)].type.dtype == type; };
-  if (!same(cone.grad) || !std::ranges::all_of(cone.states, [&](const Pair& s) { return same(s.old_value); }))
+  const auto has_dtype = [&](ValueId v) { return f.values[static_cast<std::size_t>(v)].type.dtype == type; };
+  if (!has_dtype(cone.grad) || !std::ranges::all_of(cone.states, [&](const Pair& s) { return has_dtype(s.old_value); }))
     return {};
-  const ConeProgram wide(f, cone, true), own(f, cone, false);
+  const ConeProgram wide_program(f, cone, true), narrow_program(f, cone, false);
   std::vector<int> order;
   for (std::size_t i = 0; i < cone.states.size(); ++i) order.push_back(static_cast<int>(i));
   for (const Hypothesis& h : kHypotheses) {
@@ -446,12 +454,12 @@ std::optional<Fit> fit_cone(const Function& f, const Cone& cone) {
     do {
       std::array<int, 3> positions{-1, -1, -1};
       std::size_t next = 0;
-      const bool there[] = {h.m, h.v, h.third};
+      const bool is_present[] = {h.m, h.v, h.third};
       for (std::size_t i = 0; i < 3; ++i) {
-        if (there[i]) positions[i] = order[next++];
+        if (is_present[i]) positions[i] = order[next++];
       }
       try {
-        if (auto fit = try_fit(f, h, positions, cone, wide, own, type)) return fit;
+        if (auto fit = try_fit(f, h, positions, cone, wide_program, narrow_program, type)) return fit;
       } catch (const Error&) {
         return std::nullopt;  // an expression unfit for doubles
       }

@@ -36,12 +36,12 @@ ValueId orthogonal(Builder& b, const OptimizerOptions& o, ValueId update, bool t
 
 NewValues muon_step(const Step& s) {
   Builder& b = s.b;
-  NewValues out;
+  NewValues new_values;
   ListStep last{
       .kind = OptimKind::sgd, .hyper = {s.o.lr, 0, 0, s.o.weight_decay, 0}, .mode = kOptimDecoupled, .lists = {}};
   const std::vector<ValueId> grads = seen_gradients(s);
   for (std::size_t i = 0; i < s.params.size(); ++i) {
-    const ValueId p = s.params[i], g = grads[i], old = s.states.at("momentum_buffer").at(i);
+    const ValueId p = s.params[i], g = grads[i], old_momentum = s.states.at("momentum_buffer").at(i);
     const Dims& shape = b.shape(p);
     if (shape.size() != 2 || !shape[0].is_const() || !shape[1].is_const())
       fail(ErrorCode::invalid_argument,
@@ -50,23 +50,24 @@ NewValues muon_step(const Step& s) {
                "another optimizer: --params 'ndim!=2: optimizer=adamw'",
                b.function().values[static_cast<std::size_t>(p)].name, text_of(b.type(p), b.pool())));
     const auto rows = static_cast<double>(shape[0].value()), columns = static_cast<double>(shape[1].value());
-    const ValueId m = b.expr("m + w * (g - m)", {{"m", old}, {"w", 1 - s.o.momentum}, {"g", g}}, b.dtype(old));
+    const ValueId m =
+        b.expr("m + w * (g - m)", {{"m", old_momentum}, {"w", 1 - s.o.momentum}, {"g", g}}, b.dtype(old_momentum));
     const ValueId update =
-        s.o.nesterov ? b.expr("g + w * (m - g)", {{"g", g}, {"w", s.o.momentum}, {"m", m}}, b.dtype(old)) : m;
+        s.o.nesterov ? b.expr("g + w * (m - g)", {{"g", g}, {"w", s.o.momentum}, {"m", m}}, b.dtype(old_momentum)) : m;
     const double ratio =
         s.o.match_rms_adamw ? 0.2 * std::sqrt(std::max(rows, columns)) : std::sqrt(std::max(1.0, rows / columns));
     const ValueId direction = orthogonal(b, s.o, update, rows > columns);
     last[OptimList::param].push_back(p);
     last[OptimList::grad].push_back(b.expr("r * u", {{"r", ratio}, {"u", direction}}, DType::f32, b.dtype(p)));
-    out.states["momentum_buffer"].push_back(unless_infinite(s, old, m));
+    new_values.states["momentum_buffer"].push_back(unless_infinite(s, old_momentum, m));
   }
   if (s.inputs.lr != kNoValue) last[OptimList::lr] = {s.inputs.lr};
   if (s.inputs.found_inf != kNoValue) last[OptimList::found_inf] = {s.inputs.found_inf};
   last[OptimList::master] = s.inputs.masters;
   const ListResults results = add_list_step(b, last);
-  out.params = results[static_cast<std::size_t>(OptimList::param)];
-  out.masters = results[static_cast<std::size_t>(OptimList::master)];
-  return out;
+  new_values.params = results[static_cast<std::size_t>(OptimList::param)];
+  new_values.masters = results[static_cast<std::size_t>(OptimList::master)];
+  return new_values;
 }
 
 }  // namespace tern::optimizers

@@ -34,8 +34,8 @@ NewValues dampened_step(const Step& s);
 
 /// Gradients after division by grad_scale and negation by maximize.
 std::vector<ValueId> seen_gradients(const Step& s);
-/// `old` if found_inf is set, else `v`.
-ValueId unless_infinite(const Step& s, ValueId old, ValueId v);
+/// `old_value` if found_inf is set, else `v`.
+ValueId unless_infinite(const Step& s, ValueId old_value, ValueId v);
 /// The rate as a value of `dtype` without dimensions.
 ValueId rate(const Step& s, DType dtype);
 

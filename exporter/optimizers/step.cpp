@@ -73,34 +73,35 @@ NewValues one_op(const Step& s) {
   if (s.inputs.found_inf != kNoValue) step[OptimList::found_inf] = {s.inputs.found_inf};
   step[OptimList::master] = s.inputs.masters;
   const ListResults results = add_list_step(s.b, step);
-  NewValues out;
-  out.params = results[static_cast<std::size_t>(OptimList::param)];
-  out.masters = results[static_cast<std::size_t>(OptimList::master)];
+  NewValues results_out;
+  results_out.params = results[static_cast<std::size_t>(OptimList::param)];
+  results_out.masters = results[static_cast<std::size_t>(OptimList::master)];
   for (const auto& [list, name] : kStates) {
-    out.states[name] = results[static_cast<std::size_t>(list)];
+    results_out.states[name] = results[static_cast<std::size_t>(list)];
     if (!step[list].empty() && s.b.dtype(step[list].front()) == DType::u8)
-      out.states[scale_name(name)] = results[static_cast<std::size_t>(scales_of(list))];
+      results_out.states[scale_name(name)] = results[static_cast<std::size_t>(scales_of(list))];
   }
-  return out;
+  return results_out;
 }
 
 Values seen_gradients(const Step& s) {
   if (!s.o.maximize && s.inputs.grad_scale == kNoValue) return s.grads;
-  Values seen;
+  Values scaled_gradients;
   for (ValueId g : s.grads) {
     const char* text = s.o.maximize ? "-g" : "g";
     if (s.inputs.grad_scale == kNoValue) {
-      seen.push_back(s.b.expr(text, {{"g", g}}, s.b.dtype(g)));
+      scaled_gradients.push_back(s.b.expr(text, {{"g", g}}, s.b.dtype(g)));
     } else {
-      seen.push_back(s.b.expr(std::string(text) + " / s", {{"g", g}, {"s", s.inputs.grad_scale}}, s.b.dtype(g)));
+      scaled_gradients.push_back(
+          s.b.expr(std::string(text) + " / s", {{"g", g}, {"s", s.inputs.grad_scale}}, s.b.dtype(g)));
     }
   }
-  return seen;
+  return scaled_gradients;
 }
 
-ValueId unless_infinite(const Step& s, ValueId old, ValueId v) {
+ValueId unless_infinite(const Step& s, ValueId old_value, ValueId v) {
   if (s.inputs.found_inf == kNoValue) return v;
-  return s.b.expr("i != 0 ? old : v", {{"i", s.inputs.found_inf}, {"old", old}, {"v", v}}, s.b.dtype(old));
+  return s.b.expr("i != 0 ? old : v", {{"i", s.inputs.found_inf}, {"old", old_value}, {"v", v}}, s.b.dtype(old_value));
 }
 
 ValueId rate(const Step& s, DType dtype) {
@@ -120,10 +121,10 @@ StepResults optimizer_step(Builder& b, const OptimizerOptions& o, const Values& 
     fail(ErrorCode::invalid_argument,
          fmt::format("{} has {} states for {} parameters, but {} were given", optimizer_name(o.optimizer), table.size(),
                      params.size(), states.size()));
-  StepResults out;
+  StepResults results_out;
   if (params.empty()) {
-    out.states = states;
-    return out;
+    results_out.states = states;
+    return results_out;
   }
   Step s{b, o, params, grads, inputs, {}};
   for (std::size_t i = 0; i < states.size(); ++i) s.states[table[i].name].push_back(states[i]);
@@ -131,11 +132,11 @@ StepResults optimizer_step(Builder& b, const OptimizerOptions& o, const Values& 
                      : o.optimizer == Optimizer::muon    ? muon_step(s)
                      : is_dampened(o)                    ? dampened_step(s)
                                                          : one_op(s);
-  out.params = std::move(result.params);
-  out.masters = std::move(result.masters);
+  results_out.params = std::move(result.params);
+  results_out.masters = std::move(result.masters);
   std::map<std::string_view, std::size_t> next;
-  for (const StateTensor& t : table) out.states.push_back(result.states.at(t.name).at(next[t.name]++));
-  return out;
+  for (const StateTensor& t : table) results_out.states.push_back(result.states.at(t.name).at(next[t.name]++));
+  return results_out;
 }
 
 }  // namespace tern::optimizers

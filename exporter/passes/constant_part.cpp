@@ -28,10 +28,10 @@ ConstantPart::ConstantPart(const Program& program, const Function& function, boo
       def_use_(function),
       constant_(function.values.size()),
       state_(function.values.size(), -1) {
-  for (const FunctionInput& in : function.inputs) {
-    if (in.kind != FunctionInput::Kind::state || program.states[in.state].is_mutable) continue;
-    constant_[static_cast<std::size_t>(in.value)] = true;
-    state_[static_cast<std::size_t>(in.value)] = in.state;
+  for (const FunctionInput& input : function.inputs) {
+    if (input.kind != FunctionInput::Kind::state || program.states[input.state].is_mutable) continue;
+    constant_[static_cast<std::size_t>(input.value)] = true;
+    state_[static_cast<std::size_t>(input.value)] = input.state;
   }
   for (const Node& n : function.nodes) {
     bool is_constant = accepts(n);
@@ -71,8 +71,8 @@ ConstantSlice ConstantPart::slice(ValueId v) const {
       states.insert(static_cast<std::uint32_t>(state_[static_cast<std::size_t>(x)]));
     } else if (nodes.insert(static_cast<std::size_t>(producer_index)).second) {
       if (nodes.size() > kMaxNodes) return {};
-      for (ValueId in : function_.nodes[static_cast<std::size_t>(producer_index)].inputs) {
-        if (in != kNoValue) pending.push_back(in);
+      for (ValueId operand : function_.nodes[static_cast<std::size_t>(producer_index)].inputs) {
+        if (operand != kNoValue) pending.push_back(operand);
       }
     }
   }
@@ -118,14 +118,14 @@ bool ConstantPart::evaluate(ValueId v, const ConstantSlice& slice,
     if (added) f.values.push_back({function_.values[static_cast<std::size_t>(old_id)].type, {}});
     return it->second;
   };
-  for (const FunctionInput& in : function_.inputs) {
-    if (in.kind != FunctionInput::Kind::state ||
-        !std::binary_search(slice.states.begin(), slice.states.end(), in.state))
+  for (const FunctionInput& input : function_.inputs) {
+    if (input.kind != FunctionInput::Kind::state ||
+        !std::binary_search(slice.states.begin(), slice.states.end(), input.state))
       continue;
-    State state = program_.states[in.state];
+    State state = program_.states[input.state];
     state.tied = -1;
     f.inputs.push_back({FunctionInput::Kind::state,
-                        new_id(in.value),
+                        new_id(input.value),
                         static_cast<std::uint32_t>(program->states.size()),
                         state.name,
                         {}});

@@ -41,7 +41,7 @@ struct SchemaTable {
     return {static_cast<std::size_t>(first - lines.begin()), static_cast<std::size_t>(last - lines.begin())};
   }
 
-  const Schema* get(std::size_t i) {
+  const Schema* parsed_schema(std::size_t i) {
     const std::lock_guard lock(mutex);
     if (!schemas[i]) schemas[i] = std::make_unique<const Schema>(parse_schema(lines[i]));
     return schemas[i].get();
@@ -87,14 +87,14 @@ std::string schema_name(std::string_view target) {
 
 const Schema* find_schema(std::string_view name) {
   const auto range = table().find(name);
-  return range.begin < range.end ? table().get(range.begin) : nullptr;
+  return range.begin < range.end ? table().parsed_schema(range.begin) : nullptr;
 }
 
 const Schema* find_schema(const Node& node) {
   const auto range = table().find(schema_name(node.target));
   for (auto i = range.begin; i < range.end; ++i)
-    if (const Schema* schema = table().get(i); has_all_inputs(*schema, node)) return schema;
-  return range.begin < range.end ? table().get(range.begin) : nullptr;
+    if (const Schema* schema = table().parsed_schema(i); has_all_inputs(*schema, node)) return schema;
+  return range.begin < range.end ? table().parsed_schema(range.begin) : nullptr;
 }
 
 std::span<const std::string_view> schema_lines() {

@@ -45,7 +45,7 @@ class AtenSchemaParseParser {
     schema.text = line_;
     while (position_ < line_.size() && line_[position_] != '(') ++position_;
     schema.name = line_.substr(0, position_);
-    if (schema.name.find("::") == std::string_view::npos) bad("expected a name as in 'aten::add.Tensor'");
+    if (schema.name.find("::") == std::string_view::npos) fail_at_column("expected a name as in 'aten::add.Tensor'");
     schema.arguments = parse_list(/*named=*/true);
     schema.is_vararg = is_vararg_;
     expect(" -> ");
@@ -53,13 +53,13 @@ class AtenSchemaParseParser {
       schema.returns = parse_list(/*named=*/false);
     else
       schema.returns.push_back(parse_argument(/*named=*/false));
-    if (position_ != line_.size()) bad("expected the end");
+    if (position_ != line_.size()) fail_at_column("expected the end");
     return schema;
   }
 
  private:
-  [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("operator schema {}: column {}: {}", quote(line_), position_ + 1, what));
+  [[noreturn]] void fail_at_column(const std::string& problem) const {
+    fail(ErrorCode::bad_file, fmt::format("operator schema {}: column {}: {}", quote(line_), position_ + 1, problem));
   }
   char peek() const { return position_ < line_.size() ? line_[position_] : '\0'; }
   bool consume(std::string_view text) {
@@ -68,12 +68,12 @@ class AtenSchemaParseParser {
     return true;
   }
   void expect(std::string_view text) {
-    if (!consume(text)) bad(fmt::format("expected '{}'", text));
+    if (!consume(text)) fail_at_column(fmt::format("expected '{}'", text));
   }
   std::string_view word() {
     const std::size_t start = position_;
     while (is_word(peek())) ++position_;
-    if (position_ == start) bad("expected a name");
+    if (position_ == start) fail_at_column("expected a name");
     return line_.substr(start, position_ - start);
   }
   // Reads up to the matching parenthesis.
@@ -84,35 +84,35 @@ class AtenSchemaParseParser {
       if (line_[position_] == '(') ++depth;
       if (line_[position_] == ')' && --depth == 0) return line_.substr(start, ++position_ - start);
     }
-    bad("a parenthesis is not closed");
+    fail_at_column("a parenthesis is not closed");
   }
 
-  std::vector<SchemaArgument> parse_list(bool named) {
+  std::vector<SchemaArgument> parse_list(bool is_named) {
     std::vector<SchemaArgument> list;
     bool kwarg_only = false;
     expect("(");
     while (!consume(")")) {
       if ((!list.empty() || kwarg_only)) expect(", ");
-      if (named && consume("*")) {
+      if (is_named && consume("*")) {
         kwarg_only = true;
         continue;
       }
-      if (named && consume("...")) {
+      if (is_named && consume("...")) {
         is_vararg_ = true;
         continue;
       }
-      list.push_back(parse_argument(named));
+      list.push_back(parse_argument(is_named));
       list.back().kwarg_only = kwarg_only;
     }
     return list;
   }
 
-  SchemaArgument parse_argument(bool named) {
+  SchemaArgument parse_argument(bool is_named) {
     SchemaArgument argument;
     argument.type = parse_type(argument.alias);
     argument.is_mutated = argument.alias.find('!') != std::string_view::npos;
-    if (named) expect(" ");
-    if (named || consume(" ")) argument.name = word();
+    if (is_named) expect(" ");
+    if (is_named || consume(" ")) argument.name = word();
     if (consume("=")) {
       argument.has_default = true;
       argument.default_value = parse_default(argument.type);
@@ -192,7 +192,7 @@ class AtenSchemaParseParser {
       case Base::boolean: list.kind = ArgumentKind::bools; break;
       case Base::string: list.kind = ArgumentKind::strings; break;
       case Base::tensor: list.kind = ArgumentKind::tensors; break;
-      default: bad("a list of this type cannot have a default");
+      default: fail_at_column("a list of this type cannot have a default");
     }
     return list;
   }
@@ -205,7 +205,7 @@ class AtenSchemaParseParser {
         break;
       case ArgumentKind::bools: list.ints.push_back(value.boolean ? 1 : 0); break;
       case ArgumentKind::strings: list.names.push_back(value.text); break;
-      default: bad("a list of this type cannot have elements by default");
+      default: fail_at_column("a list of this type cannot have elements by default");
     }
   }
 
@@ -224,7 +224,7 @@ class AtenSchemaParseParser {
     parse_number(value);
     if (value.kind != ArgumentKind::integer) {
       if (base != Base::real && base != Base::number && base != Base::complex)
-        bad("the default is a fraction, but its type is not");
+        fail_at_column("the default is a fraction, but its type is not");
       return value;
     }
     switch (base) {
@@ -243,7 +243,7 @@ class AtenSchemaParseParser {
       case Base::integer:
       case Base::sym_int:
       case Base::number: break;
-      default: bad("a number cannot be the default of this type");
+      default: fail_at_column("a number cannot be the default of this type");
     }
     return value;
   }
@@ -253,7 +253,7 @@ class AtenSchemaParseParser {
     const char* end = line_.data() + line_.size();
     double real = 0;
     const auto as_real = std::from_chars(begin, end, real);
-    if (as_real.ec != std::errc()) bad("expected a number");
+    if (as_real.ec != std::errc()) fail_at_column("expected a number");
     const auto as_int = std::from_chars(begin, end, value.integer);
     if (as_int.ec == std::errc() && as_int.ptr == as_real.ptr) {
       value.kind = ArgumentKind::integer;
@@ -270,7 +270,7 @@ class AtenSchemaParseParser {
     std::string text;
     expect("\"");
     while (!consume("\"")) {
-      if (position_ >= line_.size()) bad("a string is not closed");
+      if (position_ >= line_.size()) fail_at_column("a string is not closed");
       char c = line_[position_++];
       if (c == '\\') {
         c = peek();

@@ -123,17 +123,17 @@ std::span<const std::byte> Container::data(std::string_view name) const {
 void Container::verify_crc(const ContainerEntry& entry) const {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   const auto bytes = data(entry);
-  std::vector<uLong> pieces(std::max<std::size_t>((bytes.size() + kPiece - 1) / kPiece, 1));
+  std::vector<uLong> piece_crcs(std::max<std::size_t>((bytes.size() + kPiece - 1) / kPiece, 1));
   const auto piece = [&](std::size_t i) {
     return bytes.subspan(i * kPiece, std::min(kPiece, bytes.size() - i * kPiece));
   };
-  parallel_for(static_cast<std::int64_t>(pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(static_cast<std::int64_t>(piece_crcs.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      pieces[i] = crc32_z(0, reinterpret_cast<const unsigned char*>(piece(i).data()), piece(i).size());
+      piece_crcs[i] = crc32_z(0, reinterpret_cast<const unsigned char*>(piece(i).data()), piece(i).size());
   });
-  uLong crc = pieces[0];
-  for (std::size_t i = 1; i < pieces.size(); ++i)
-    crc = crc32_combine(crc, pieces[i], static_cast<z_off_t>(piece(i).size()));
+  uLong crc = piece_crcs[0];
+  for (std::size_t i = 1; i < piece_crcs.size(); ++i)
+    crc = crc32_combine(crc, piece_crcs[i], static_cast<z_off_t>(piece(i).size()));
   if (crc != entry.crc)
     fail(ErrorCode::bad_file,
          fmt::format(

@@ -41,8 +41,8 @@ constexpr GuardInfix kGuardInfix[] = {
 };
 
 struct GuardFunction {
-  std::string_view name;   ///< bare, behind the name of a module
-  std::string_view shown;  ///< in messages
+  std::string_view name;          ///< bare, behind the name of a module
+  std::string_view message_text;  ///< in messages
   SymOp op;
   std::size_t min_arguments = 1, max_arguments = 1;
 };
@@ -77,22 +77,23 @@ class GuardParser {
   GuardParser(std::string_view text, const InputName& input_name) : text_(text), input_name_(input_name) {}
 
   Guard parse() {
-    if (text_.size() > kMaxGuardBytes) bad("the relation is too long");
+    if (text_.size() > kMaxGuardBytes) fail_at_column("the relation is too long");
     choice();
     skip_spaces();
-    if (position_ != text_.size()) bad("expected the end");
+    if (position_ != text_.size()) fail_at_column("expected the end");
     guard_.text += text_.substr(copied_);
     return std::move(guard_);
   }
 
  private:
-  [[noreturn]] void bad(std::string_view what) const {
-    fail(ErrorCode::unsupported, fmt::format("column {}: {}", position_ + 1, what));
+  [[noreturn]] void fail_at_column(std::string_view problem) const {
+    fail(ErrorCode::unsupported, fmt::format("column {}: {}", position_ + 1, problem));
   }
 
   struct Depth {
     explicit Depth(GuardParser& parser) : parser(parser) {
-      if (++parser.depth_ > kMaxGuardDepth) parser.bad(fmt::format("nested deeper than {} levels", kMaxGuardDepth));
+      if (++parser.depth_ > kMaxGuardDepth)
+        parser.fail_at_column(fmt::format("nested deeper than {} levels", kMaxGuardDepth));
     }
     ~Depth() { --parser.depth_; }
     Depth(const Depth&) = delete;
@@ -123,7 +124,7 @@ class GuardParser {
     return true;
   }
   void expect(std::string_view sign) {
-    if (!consume(sign)) bad(fmt::format("expected '{}'", sign));
+    if (!consume(sign)) fail_at_column(fmt::format("expected '{}'", sign));
   }
   /// Letters, digits and dots: "torch.sym_max".
   std::string_view dotted_name() {
@@ -162,7 +163,7 @@ class GuardParser {
     const Index value = disjunction();
     if (!consume_word("if")) return value;
     const Index condition = disjunction();
-    if (!consume_word("else")) bad("expected 'else'");
+    if (!consume_word("else")) fail_at_column("expected 'else'");
     return add(SymOp::where, {condition, value, choice()});
   }
   Index disjunction() {
@@ -236,7 +237,7 @@ class GuardParser {
     if (peek() == 'L' && peek(1) == '[') return source();
     const std::size_t start = position_;
     const std::string_view name = dotted_name();
-    if (name.empty()) bad("expected a value");
+    if (name.empty()) fail_at_column("expected a value");
     if (peek() == '(') return call(name, start);
     return constant(name);
   }
@@ -252,12 +253,12 @@ class GuardParser {
     if (is_real) {
       node.op = SymOp::real;
       const auto r = std::from_chars(begin, end, node.real);
-      if (r.ec != std::errc()) bad("the number is not a valid double");
+      if (r.ec != std::errc()) fail_at_column("the number is not a valid double");
       stop = r.ptr;
     } else {
       node.op = SymOp::integer;
       const auto r = std::from_chars(begin, end, node.value);
-      if (r.ec != std::errc()) bad("the number does not fit in 64 bits");
+      if (r.ec != std::errc()) fail_at_column("the number does not fit in 64 bits");
       stop = r.ptr;
     }
     position_ = static_cast<std::size_t>(stop - text_.data());
@@ -273,7 +274,7 @@ class GuardParser {
       node.op = SymOp::infinity;
       node.value = 1;
     } else {
-      bad(fmt::format("unknown name {}", quote(name)));
+      fail_at_column(fmt::format("unknown name {}", quote(name)));
     }
     return add(std::move(node));
   }
@@ -305,13 +306,13 @@ class GuardParser {
     if (is_symbolic) bare.remove_prefix(5);
     SymNode node;
     std::size_t min_arguments = 1, max_arguments = kUnlimited;
-    std::string_view shown = bare;
+    std::string_view message_text = bare;
     const auto* function = std::ranges::find(kGuardFunctions, bare, &GuardFunction::name);
     if (bare == "round") {
       max_arguments = 2;
     } else if (function != std::end(kGuardFunctions) && !is_symbolic) {
       node.op = function->op;
-      shown = function->shown;
+      message_text = function->message_text;
       min_arguments = function->min_arguments;
       max_arguments = function->max_arguments;
     } else if (std::ranges::find(kUnary, bare) != std::end(kUnary)) {
@@ -327,12 +328,12 @@ class GuardParser {
       }
       const bool literal = node.op == SymOp::integer || node.op == SymOp::rational || node.op == SymOp::real ||
                            node.op == SymOp::symbol || node.op == SymOp::piecewise;
-      if (node.op == SymOp::unknown || literal) bad(fmt::format("unknown function {}", quote(name)));
+      if (node.op == SymOp::unknown || literal) fail_at_column(fmt::format("unknown function {}", quote(name)));
     }
-    replace_text(start, position_, shown);
+    replace_text(start, position_, message_text);
     const std::vector<Index> operands = arguments();
     if (operands.size() < min_arguments || operands.size() > max_arguments)
-      bad(fmt::format("{} has {} arguments", quote(name), operands.size()));
+      fail_at_column(fmt::format("{} has {} arguments", quote(name), operands.size()));
     if (bare == "round") node.op = operands.size() == 2 ? SymOp::round_decimal : SymOp::round_to_int;
     return add(std::move(node), operands);
   }
@@ -348,7 +349,7 @@ class GuardParser {
     expect("[");
     std::int64_t value = 0;
     const auto r = std::from_chars(text_.data() + position_, text_.data() + text_.size(), value);
-    if (r.ec != std::errc() || value < 0) bad("expected an axis");
+    if (r.ec != std::errc() || value < 0) fail_at_column("expected an axis");
     position_ = static_cast<std::size_t>(r.ptr - text_.data());
     expect("]");
     return value;
@@ -357,14 +358,14 @@ class GuardParser {
   std::string key() {
     if (const char quote = peek(); quote == '\'' || quote == '"') {
       const std::size_t end = text_.find(quote, position_ + 1);
-      if (end == std::string_view::npos) bad("a string is not closed");
+      if (end == std::string_view::npos) fail_at_column("a string is not closed");
       const std::string found(text_.substr(position_ + 1, end - position_ - 1));
       position_ = end + 1;
       return found;
     }
     const std::size_t start = position_;
     while (is_digit(peek()) || (position_ == start && peek() == '-')) ++position_;
-    if (position_ == start) bad("expected a key");
+    if (position_ == start) fail_at_column("expected a key");
     return std::string(text_.substr(start, position_ - start));
   }
 
@@ -396,7 +397,7 @@ class GuardParser {
         ++position_;
         const std::size_t begin = position_;
         while (is_letter(peek()) || is_digit(peek())) ++position_;
-        if (peek() == '(') bad("an input only has size(), stride() and storage_offset()");
+        if (peek() == '(') fail_at_column("an input only has size(), stride() and storage_offset()");
         s.path.emplace_back(text_.substr(begin, position_ - begin));
       } else {
         break;
@@ -408,7 +409,7 @@ class GuardParser {
     node.op = SymOp::symbol;
     node.is_integer = true;
     node.name = s.text;
-    const auto [it, is_new] = numbers_.try_emplace(s.text, guard_.sources.size());
+    const auto [it, is_new] = source_indices_.try_emplace(s.text, guard_.sources.size());
     node.value = static_cast<std::int64_t>(it->second);
     if (is_new) guard_.sources.push_back(std::move(s));
     return add(std::move(node));
@@ -419,7 +420,7 @@ class GuardParser {
   std::size_t position_ = 0;
   std::size_t copied_ = 0;  ///< earlier text is in guard_.text
   int depth_ = 0;
-  std::unordered_map<std::string, std::size_t> numbers_;  ///< numbers of sources, keyed by their text
+  std::unordered_map<std::string, std::size_t> source_indices_;  ///< numbers of sources, keyed by their text
   Guard guard_;
 };
 

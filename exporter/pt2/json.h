@@ -43,7 +43,7 @@ class JsonValue {
   /// A member of an object, unless absent or null.
   std::optional<JsonValue> find(std::string_view key) const;
   /// The only member of an object, the notation of unions; throws bad_file for other member counts.
-  JsonValue only() const;
+  JsonValue require_single_element() const;
 
   /// Number of elements or members.
   std::size_t size() const;
@@ -56,8 +56,8 @@ class JsonValue {
   JsonValue object() const;
 
   /// Throws bad_file: "entry: path: what".
-  [[noreturn]] void bad(const std::string& what) const { fail_here(ErrorCode::bad_file, what); }
-  [[noreturn]] void fail_here(ErrorCode code, const std::string& what) const;
+  [[noreturn]] void bad(const std::string& problem) const { fail_here(ErrorCode::bad_file, problem); }
+  [[noreturn]] void fail_here(ErrorCode code, const std::string& problem) const;
   /// "graph_module.graph.nodes[3]"
   std::string path() const;
 
@@ -79,26 +79,26 @@ class JsonDocument {
  private:
   friend class JsonValue;
   friend class JsonBuilder;
-  struct Text {
+  struct StringRange {
     std::uint32_t offset, size;
   };
-  struct Value {
+  struct StoredValue {
     JsonValue::Kind kind = JsonValue::Kind::null;
     bool too_large = false;  ///< an integer beyond 64 bits
     std::uint32_t end = 0;   ///< index after the last value inside this value
     std::uint32_t count = 0;
-    Text key{};
+    StringRange key{};
     union {
       std::int64_t integer = 0;
       double real;
-      Text string;
+      StringRange string;
     };
   };
-  std::string_view view(Text text) const { return std::string_view(strings_).substr(text.offset, text.size); }
+  std::string_view view(StringRange text) const { return std::string_view(strings_).substr(text.offset, text.size); }
 
   std::string entry_;
   std::string strings_;
-  std::vector<Value> values_;  ///< a container precedes its contents
+  std::vector<StoredValue> stored_values_;  ///< a container precedes its contents
 };
 
 class JsonValue::Iterator {

@@ -9,9 +9,9 @@
 namespace tern::pt2 {
 namespace {
 
-[[noreturn]] void fail_with_reason(const std::string& path, const char* what) {
+[[noreturn]] void fail_with_reason(const std::string& path, const char* action) {
   fail(ErrorCode::io,
-       fmt::format("{}: cannot {} the file: {}", path, what, platform::error_text(platform::last_error())));
+       fmt::format("{}: cannot {} the file: {}", path, action, platform::error_text(platform::last_error())));
 }
 
 }  // namespace

@@ -40,16 +40,16 @@ bool is_of_torch(std::string_view file) {
 
 // A line 'File "model.py", line 12, in forward' of a Python traceback.
 bool read_frame(std::string_view line, SourceInfo& info) {
-  constexpr std::string_view kFile = "File \"", kLine = "\", line ", kIn = ", in ";
-  if (!line.starts_with(kFile)) return false;
-  const auto it = line.find(kLine);
+  constexpr std::string_view kFilePrefix = "File \"", kLinePrefix = "\", line ", kFunctionPrefix = ", in ";
+  if (!line.starts_with(kFilePrefix)) return false;
+  const auto it = line.find(kLinePrefix);
   if (it == std::string_view::npos) return false;
-  info.file = line.substr(kFile.size(), it - kFile.size());
-  line.remove_prefix(it + kLine.size());
+  info.file = line.substr(kFilePrefix.size(), it - kFilePrefix.size());
+  line.remove_prefix(it + kLinePrefix.size());
   info.line = 0;
   const auto number = std::from_chars(line.data(), line.data() + line.size(), info.line);
   line.remove_prefix(static_cast<std::size_t>(number.ptr - line.data()));
-  info.function = line.starts_with(kIn) ? line.substr(kIn.size()) : std::string_view{};
+  info.function = line.starts_with(kFunctionPrefix) ? line.substr(kFunctionPrefix.size()) : std::string_view{};
   return true;
 }
 

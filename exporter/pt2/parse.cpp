@@ -43,9 +43,9 @@ std::optional<std::int64_t> parse_bound(JsonValue constraint, std::string_view k
 }
 
 void check_signature(JsonValue root, const Program& program) {
-  const auto check = [&](const char* what, std::size_t specs, std::size_t values) {
+  const auto check = [&](const char* list_name, std::size_t specs, std::size_t values) {
     if (specs != values)
-      root["graph_module"]["signature"].bad(fmt::format("{} {} specs for {} of the graph", specs, what, values));
+      root["graph_module"]["signature"].bad(fmt::format("{} {} specs for {} of the graph", specs, list_name, values));
   };
   check("input", program.signature.inputs.size(), program.graph.inputs.size());
   check("output", program.signature.outputs.size(), program.graph.outputs.size());
@@ -88,9 +88,9 @@ std::string choose_model(const Container& container, std::string_view requested)
   return std::string(requested);
 }
 
-NameMap<Payload> load_payloads(const Container& container, const std::string& model, const std::string& what) {
-  const std::string folder = "data/" + what;
-  const std::string name = fmt::format("{}/{}_{}_config.json", folder, model, what);
+NameMap<Payload> load_payloads(const Container& container, const std::string& model, const std::string& payload_kind) {
+  const std::string folder = "data/" + payload_kind;
+  const std::string name = fmt::format("{}/{}_{}_config.json", folder, model, payload_kind);
   const ContainerEntry* config = container.find_under_root(name);
   if (!config) fail(ErrorCode::bad_file, fmt::format("{}: entry {} is missing", container.label(), quote(name)));
   return parse_payloads(container, *config, folder);

@@ -9,22 +9,22 @@ namespace {
 using ArgumentKind = Argument::Kind;
 
 template <class T, class Read>
-std::vector<T> read_list(JsonValue value, Read read) {
+std::vector<T> read_list(JsonValue value, Read read_element) {
   std::vector<T> list;
   list.reserve(value.array().size());
-  for (const JsonValue element : value) list.push_back(read(element));
+  for (const JsonValue element : value) list.push_back(read_element(element));
   return list;
 }
 
 // {"as_name": ...} or a literal under the other tag.
 template <class T, class Read>
-SymArgument<T> read_sym(JsonValue value, std::string_view literal_tag, Read read) {
-  const JsonValue content = value.only();
+SymArgument<T> read_sym(JsonValue value, std::string_view literal_tag, Read read_element) {
+  const JsonValue content = value.require_single_element();
   SymArgument<T> sym;
   if (content.key() == "as_name")
     sym.name = parse_identifier(content);
   else if (content.key() == literal_tag)
-    sym.value = read(content);
+    sym.value = read_element(content);
   else
     content.bad(fmt::format("unknown tag {}; expected 'as_name' or '{}'", quote(content.key()), literal_tag));
   return sym;
@@ -106,7 +106,7 @@ void read_sym_bools(JsonValue v, Argument& a) {
 
 // "" for {"as_none": true}.
 std::string read_optional_name(JsonValue value) {
-  const JsonValue content = value.only();
+  const JsonValue content = value.require_single_element();
   if (content.key() == "as_none") return {};
   if (content.key() == "as_tensor") return parse_name(content);
   content.bad(fmt::format("unknown tag {}; expected 'as_tensor' or 'as_none'", quote(content.key())));
@@ -195,7 +195,7 @@ const char* tag_of(Argument::Kind kind) {
 }
 
 Argument parse_argument(JsonValue value) {
-  const JsonValue content = value.only();
+  const JsonValue content = value.require_single_element();
   for (const Tag& tag : kTags)
     if (content.key() == tag.tag) {
       Argument argument;

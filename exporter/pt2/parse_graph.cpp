@@ -7,14 +7,14 @@ namespace tern::pt2 {
 namespace {
 
 NamedArgument parse_named_argument(JsonValue value) {
-  NamedArgument named;
-  named.name = value["name"].as_string();
-  named.arg = parse_argument(value["arg"]);
+  NamedArgument argument;
+  argument.name = value["name"].as_string();
+  argument.arg = parse_argument(value["arg"]);
   if (const auto kind = value.find("kind")) {
     if (kind->as_int() < 0 || kind->as_int() > 2) kind->bad(fmt::format("unknown kind of argument {}", kind->as_int()));
-    named.kind = static_cast<NamedArgument::Passing>(kind->as_int());
+    argument.kind = static_cast<NamedArgument::Passing>(kind->as_int());
   }
-  return named;
+  return argument;
 }
 
 /// Replaces higher_order.with_effects, which orders calls by a token, by the call: nodes run in the file's order.
@@ -43,18 +43,18 @@ Node parse_node(JsonValue value) {
   node.outputs = parse_arguments(value["outputs"]);
   node.metadata = parse_string_pairs(value["metadata"]);
   if (const auto name = value.find("name")) node.name = name->as_string();
-  if (const auto single = value.find("is_hop_single_tensor_return"))
-    node.is_hop_single_tensor_return = single->as_bool();
+  if (const auto is_single = value.find("is_hop_single_tensor_return"))
+    node.is_hop_single_tensor_return = is_single->as_bool();
   unwrap_effects(node);
   return node;
 }
 
 // `value` may be absent, for fields missing in older schemas. The document has checked the keys for duplicates.
 template <class T, class Read>
-NameMap<T> parse_map(std::optional<JsonValue> value, Read read) {
+NameMap<T> parse_map(std::optional<JsonValue> value, Read read_value) {
   NameMap<T> map;
   if (value)
-    for (const JsonValue member : value->object()) map.add(parse_key(member), read(member));
+    for (const JsonValue member : value->object()) map.add(parse_key(member), read_value(member));
   map.seal();
   return map;
 }
@@ -74,7 +74,8 @@ Graph parse_graph(JsonValue value) {
   graph.sym_bool_values = parse_map<SymBool>(value.find("sym_bool_values"), parse_sym_bool);
   graph.custom_obj_values = parse_map<std::string>(value.find("custom_obj_values"),
                                                    [](JsonValue v) { return std::string(v["class_fqn"].as_string()); });
-  if (const auto single = value.find("is_single_tensor_return")) graph.is_single_tensor_return = single->as_bool();
+  if (const auto is_single = value.find("is_single_tensor_return"))
+    graph.is_single_tensor_return = is_single->as_bool();
   return graph;
 }
 

@@ -46,11 +46,11 @@ void check_inside(const JsonValue& value, const Payload& payload, std::uint64_t 
   check_literal(value, meta);
   // Pickle entries have another layout, and sparse tensors have no strides.
   if (payload.use_pickle || meta.layout != Layout::strided) return;
-  const auto reached = bytes_reached(meta);
-  if (!reached || !countable(meta)) value.bad("the tensor is larger than 2^63 bytes");
+  const auto byte_count = bytes_reached(meta);
+  if (!byte_count || !countable(meta)) value.bad("the tensor is larger than 2^63 bytes");
   const bool not_saved = entry_bytes == 0;
-  if (*reached > entry_bytes && !not_saved)
-    value.bad(fmt::format("the tensor needs {} bytes of entry {}, which has {}", *reached, quote(payload.entry),
+  if (*byte_count > entry_bytes && !not_saved)
+    value.bad(fmt::format("the tensor needs {} bytes of entry {}, which has {}", *byte_count, quote(payload.entry),
                           entry_bytes));
 }
 

@@ -21,26 +21,26 @@ struct SpecTag {
   const char* target;  // key of the target's name, or null
 };
 
-using In = InputSpec::Kind;
-constexpr SpecTag<In> kInputTags[] = {
-    {"user_input", In::user_input, SpecNotation::argument, nullptr},
-    {"parameter", In::parameter, SpecNotation::tensor, "parameter_name"},
-    {"buffer", In::buffer, SpecNotation::tensor, "buffer_name"},
-    {"tensor_constant", In::tensor_constant, SpecNotation::tensor, "tensor_constant_name"},
-    {"custom_obj", In::custom_obj, SpecNotation::custom_obj, "custom_obj_name"},
-    {"token", In::token, SpecNotation::tensor, nullptr},
+using InputKind = InputSpec::Kind;
+constexpr SpecTag<InputKind> kInputTags[] = {
+    {"user_input", InputKind::user_input, SpecNotation::argument, nullptr},
+    {"parameter", InputKind::parameter, SpecNotation::tensor, "parameter_name"},
+    {"buffer", InputKind::buffer, SpecNotation::tensor, "buffer_name"},
+    {"tensor_constant", InputKind::tensor_constant, SpecNotation::tensor, "tensor_constant_name"},
+    {"custom_obj", InputKind::custom_obj, SpecNotation::custom_obj, "custom_obj_name"},
+    {"token", InputKind::token, SpecNotation::tensor, nullptr},
 };
 
-using Out = OutputSpec::Kind;
-constexpr SpecTag<Out> kOutputTags[] = {
-    {"user_output", Out::user_output, SpecNotation::argument, nullptr},
-    {"loss_output", Out::loss_output, SpecNotation::tensor, nullptr},
-    {"buffer_mutation", Out::buffer_mutation, SpecNotation::tensor, "buffer_name"},
-    {"parameter_mutation", Out::parameter_mutation, SpecNotation::tensor, "parameter_name"},
-    {"user_input_mutation", Out::user_input_mutation, SpecNotation::tensor, "user_input_name"},
-    {"gradient_to_parameter", Out::gradient_to_parameter, SpecNotation::tensor, "parameter_name"},
-    {"gradient_to_user_input", Out::gradient_to_user_input, SpecNotation::tensor, "user_input_name"},
-    {"token", Out::token, SpecNotation::tensor, nullptr},
+using OutputKind = OutputSpec::Kind;
+constexpr SpecTag<OutputKind> kOutputTags[] = {
+    {"user_output", OutputKind::user_output, SpecNotation::argument, nullptr},
+    {"loss_output", OutputKind::loss_output, SpecNotation::tensor, nullptr},
+    {"buffer_mutation", OutputKind::buffer_mutation, SpecNotation::tensor, "buffer_name"},
+    {"parameter_mutation", OutputKind::parameter_mutation, SpecNotation::tensor, "parameter_name"},
+    {"user_input_mutation", OutputKind::user_input_mutation, SpecNotation::tensor, "user_input_name"},
+    {"gradient_to_parameter", OutputKind::gradient_to_parameter, SpecNotation::tensor, "parameter_name"},
+    {"gradient_to_user_input", OutputKind::gradient_to_user_input, SpecNotation::tensor, "user_input_name"},
+    {"token", OutputKind::token, SpecNotation::tensor, nullptr},
 };
 
 Argument parse_spec_argument(JsonValue value, SpecNotation notation) {
@@ -65,22 +65,22 @@ bool parse_tagged(JsonValue content, const Tags& tags, Spec& spec) {
 }
 
 InputSpec parse_input_spec(JsonValue value) {
-  const JsonValue content = value.only();
+  const JsonValue content = value.require_single_element();
   InputSpec spec;
   if (content.key() == "constant_input") {
-    spec.kind = In::constant_input;
+    spec.kind = InputKind::constant_input;
     spec.target = content["name"].as_string();
     spec.arg = parse_argument(content["value"]);
     return spec;
   }
   if (!parse_tagged(content, kInputTags, spec)) value.bad(fmt::format("unknown tag {}", quote(content.key())));
-  if (spec.kind == In::buffer)
+  if (spec.kind == InputKind::buffer)
     if (const auto persistent = content.find("persistent")) spec.persistent = persistent->as_bool();
   return spec;
 }
 
 OutputSpec parse_output_spec(JsonValue value) {
-  const JsonValue content = value.only();
+  const JsonValue content = value.require_single_element();
   OutputSpec spec;
   if (!parse_tagged(content, kOutputTags, spec)) value.bad(fmt::format("unknown tag {}", quote(content.key())));
   return spec;

@@ -24,7 +24,7 @@ constexpr ScalarTypeName kScalarTypes[] = {
 // {literal_tag: ...} or {"as_expr": {"expr_str": ..., "hint": null or {tag: ...}}}
 template <class Sym, class Read>
 Sym read_symbol(JsonValue value, std::string_view literal_tag, Read read) {
-  const JsonValue content = value.only();
+  const JsonValue content = value.require_single_element();
   Sym sym;
   if (content.key() == literal_tag) {
     sym.value = read(content);
@@ -33,8 +33,8 @@ Sym read_symbol(JsonValue value, std::string_view literal_tag, Read read) {
     sym.expr = text.as_string();
     if (sym.expr.empty()) text.bad("the expression is empty");
     // Hints of another type are irrelevant.
-    if (const auto hint = content.find("hint"); hint && hint->only().key() == literal_tag)
-      sym.hint = read(hint->only());
+    if (const auto hint = content.find("hint"); hint && hint->require_single_element().key() == literal_tag)
+      sym.hint = read(hint->require_single_element());
   } else {
     value.bad(fmt::format("unknown tag {}; expected '{}' or 'as_expr'", quote(content.key()), literal_tag));
   }

@@ -9,7 +9,7 @@ struct Name {
 };
 
 // Includes refused opcodes, for messages.
-constexpr Name kNames[] = {
+constexpr Name kOpcodeNames[] = {
     {'(', "MARK"},
     {'.', "STOP"},
     {'0', "POP"},
@@ -83,7 +83,7 @@ constexpr Name kNames[] = {
 }  // namespace
 
 std::string_view pickle_opcode_name(std::uint8_t code) {
-  for (const Name& n : kNames)
+  for (const Name& n : kOpcodeNames)
     if (n.code == code) return n.name;
   return {};
 }

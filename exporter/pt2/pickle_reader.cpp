@@ -33,13 +33,13 @@ class PickleMachine {
   }
 
  private:
-  [[noreturn]] void fail_at(std::size_t offset, ErrorCode code, const std::string& what) const {
-    fail(code, fmt::format("{}: offset {}: {}", label_, base_ + offset, what));
+  [[noreturn]] void fail_at(std::size_t offset, ErrorCode code, const std::string& problem) const {
+    fail(code, fmt::format("{}: offset {}: {}", label_, base_ + offset, problem));
   }
   /// Names the opcode.
-  [[noreturn]] void bad(const std::string& what) const {
+  [[noreturn]] void bad(const std::string& problem) const {
     const auto name = pickle_opcode_name(std::to_integer<std::uint8_t>(pickle_[opcode_at_]));
-    fail_at(opcode_at_, ErrorCode::bad_file, fmt::format("pickle opcode {}: {}", name, what));
+    fail_at(opcode_at_, ErrorCode::bad_file, fmt::format("pickle opcode {}: {}", name, problem));
   }
 
   // Bytes
@@ -285,13 +285,13 @@ void PickleMachine::step() {
 }  // namespace
 
 const char* name_of(PickleValue::Kind kind) {
-  constexpr const char* kNames[] = {"None",       "a boolean",
-                                    "an integer", "a number",
-                                    "a text",     "a tuple",
-                                    "a list",     "a dict",
-                                    "a name",     "the result of a call",
-                                    "an object",  "a reference to stored data"};
-  return kNames[static_cast<std::size_t>(kind)];
+  constexpr const char* kKindNames[] = {"None",       "a boolean",
+                                        "an integer", "a number",
+                                        "a text",     "a tuple",
+                                        "a list",     "a dict",
+                                        "a name",     "the result of a call",
+                                        "an object",  "a reference to stored data"};
+  return kKindNames[static_cast<std::size_t>(kind)];
 }
 
 PickleValues read_pickle(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base,

@@ -18,14 +18,14 @@ constexpr std::size_t kMaxTextBytes = 1024;
 
 }  // namespace
 
-PickleView::Visit::Visit(PickleView& view, const PickleValue& at) : view_(view) {
-  if (++view.depth_ > kMaxDepth) view.bad(at, fmt::format("values are nested more than {} deep", kMaxDepth));
+PickleView::Visit::Visit(PickleView& view, const PickleValue& value) : view_(view) {
+  if (++view.depth_ > kMaxDepth) view.bad(value, fmt::format("values are nested more than {} deep", kMaxDepth));
   charge_work(sizeof(PickledField));  // a visit makes no more
-  if (++view.visits_ > kMaxVisits) view.bad(at, fmt::format("the pickle has more than {} values", kMaxVisits));
+  if (++view.visits_ > kMaxVisits) view.bad(value, fmt::format("the pickle has more than {} values", kMaxVisits));
 }
 
-void PickleView::bad(const PickleValue& at, const std::string& what, ErrorCode code) const {
-  fail(code, fmt::format("{}: offset {}: {}", label_, object_.pickle.offset + at.offset, what));
+void PickleView::bad(const PickleValue& value, const std::string& problem, ErrorCode code) const {
+  fail(code, fmt::format("{}: offset {}: {}", label_, object_.pickle.offset + value.offset, problem));
 }
 
 const PickleValue& PickleView::value(PickleId id, PickleValueKind kind, const char* role) const {

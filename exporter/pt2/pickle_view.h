@@ -21,7 +21,8 @@ class PickleView {
 
   const PickleValue& operator[](PickleId id) const { return values_[id]; }
   const SavedObject& object() const { return object_; }
-  [[noreturn]] void bad(const PickleValue& at, const std::string& what, ErrorCode code = ErrorCode::bad_file) const;
+  [[noreturn]] void bad(const PickleValue& value, const std::string& problem,
+                        ErrorCode code = ErrorCode::bad_file) const;
 
   const PickleValue& value(PickleId id, PickleValue::Kind kind, const char* role) const;
   std::string_view text(PickleId id, const char* role) const;
@@ -39,7 +40,7 @@ class PickleView {
   /// become many.
   class Visit {
    public:
-    Visit(PickleView& view, const PickleValue& at);
+    Visit(PickleView& view, const PickleValue& value);
     ~Visit() { --view_.depth_; }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;

@@ -28,12 +28,12 @@ class Interpreter {
   PickledTensor tensor(PickleId id);
 
  private:
-  PickledTensor plain(const PickleValue& v, bool typed);
+  PickledTensor read_plain_tensor(const PickleValue& v, bool typed);
   PickledTensor subclass(const PickleValue& v);
   PickledTensor wrapper(PickleId type, PickleId arguments);
   void state(PickledTensor& tensor, PickleId id);
-  using Names = std::set<std::string_view>;
-  void attributes(PickledTensor& t, const PickleValue& v, Names& names);
+  using NameSet = std::set<std::string_view>;
+  void read_attributes(PickledTensor& t, const PickleValue& v, NameSet& names);
   void set_storage(PickledTensor& tensor, const PickleValue& v, PickleId persistent, bool typed);
   void check_inside(const PickledTensor& tensor, const PickleValue& v, std::uint64_t bytes) const;
   bool is_tensor(const PickleValue& v) const;
@@ -74,13 +74,13 @@ PickledTensor Interpreter::tensor(PickleId id) {
     case G::rebuild_wrapper: return wrapper(view_.arguments(v, 8, 8).items[0], v.items[1]);
     case G::rebuild_parameter: return tensor(view_.arguments(v, 3, 3).items[0]);
     case G::rebuild_parameter_with_state: return tensor(view_.arguments(v, 4, 4).items[0]);
-    default: return plain(v, view_.callee(v) == G::rebuild_tensor_of_type);
+    default: return read_plain_tensor(v, view_.callee(v) == G::rebuild_tensor_of_type);
   }
 }
 
 // _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks, metadata); v3 has the dtype before
 // metadata.
-PickledTensor Interpreter::plain(const PickleValue& v, bool typed) {
+PickledTensor Interpreter::read_plain_tensor(const PickleValue& v, bool typed) {
   const std::size_t lower = typed ? 7 : 6;
   const PickleValue& a = view_.arguments(v, lower, lower + 1);
   if (a.items.size() > lower) {
@@ -136,12 +136,12 @@ void Interpreter::check_inside(const PickledTensor& t, const PickleValue& v, std
       view_.bad(v, "the tensor is larger than 2^63 bytes");
   }
   if (empty) return;
-  std::int64_t reached = 0;
-  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, element_size(t.dtype), &reached))
+  std::int64_t last_byte = 0;
+  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, element_size(t.dtype), &last_byte))
     view_.bad(v, "the tensor is larger than 2^63 bytes");
-  if (static_cast<std::uint64_t>(reached) > bytes)
-    view_.bad(
-        v, fmt::format("the tensor needs {} bytes of the storage {}, which has {}", reached, quote(t.storage), bytes));
+  if (static_cast<std::uint64_t>(last_byte) > bytes)
+    view_.bad(v, fmt::format("the tensor needs {} bytes of the storage {}, which has {}", last_byte, quote(t.storage),
+                             bytes));
 }
 
 // _rebuild_from_type_v2(function, class, arguments, state)
@@ -178,14 +178,14 @@ PickledTensor Interpreter::wrapper(PickleId type, PickleId arguments) {
 /// Reads the tensor's __dict__, or a pair of __dict__ and slots.
 void Interpreter::state(PickledTensor& t, PickleId id) {
   const PickleValue& v = view_[id];
-  Names names;
-  if (v.kind != PickleValueKind::tuple || v.items.size() != 2) return attributes(t, v, names);
-  for (const PickleId part : v.items) {
-    if (view_[part].kind != PickleValueKind::none) attributes(t, view_[part], names);
+  NameSet names;
+  if (v.kind != PickleValueKind::tuple || v.items.size() != 2) return read_attributes(t, v, names);
+  for (const PickleId base_id : v.items) {
+    if (view_[base_id].kind != PickleValueKind::none) read_attributes(t, view_[base_id], names);
   }
 }
 
-void Interpreter::attributes(PickledTensor& t, const PickleValue& v, Names& names) {
+void Interpreter::read_attributes(PickledTensor& t, const PickleValue& v, NameSet& names) {
   if (v.kind != PickleValueKind::dict)
     view_.bad(v, fmt::format("the state of the tensor is {}, not a dict", name_of(v.kind)));
   for (std::size_t i = 0; i < v.items.size(); i += 2) {

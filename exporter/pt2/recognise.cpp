@@ -15,7 +15,7 @@ constexpr const char* kSaveAgain =
     "torch.export.save of "
     "PyTorch 2.9 or newer";
 
-struct Names {
+struct RecordNames {
   const std::vector<ZipRecord>& records;
   std::string root;
 
@@ -35,53 +35,54 @@ struct Names {
 }  // namespace
 
 std::string recognise_archive(const std::vector<ZipRecord>& records, const std::string& label) {
-  auto other = [&](ErrorCode code, const std::string& what) { fail(code, fmt::format("{}: {}", label, what)); };
-  if (records.empty()) other(ErrorCode::bad_file, "the archive has no entries");
+  auto refuse = [&](ErrorCode code, const std::string& problem) { fail(code, fmt::format("{}: {}", label, problem)); };
+  if (records.empty()) refuse(ErrorCode::bad_file, "the archive has no entries");
   const std::string& first = records.front().name;
   const auto slash = first.find('/');
-  const Names names{records, first.substr(0, slash)};
+  const RecordNames names{records, first.substr(0, slash)};
 
   if (names.has_entry("serialized_exported_program.json"))
-    other(ErrorCode::unsupported,
-          fmt::format("written by torch.export.save of PyTorch 2.7 or older, which keeps weights as Python pickles; {}",
-                      kSaveAgain));
+    refuse(
+        ErrorCode::unsupported,
+        fmt::format("written by torch.export.save of PyTorch 2.7 or older, which keeps weights as Python pickles; {}",
+                    kSaveAgain));
   if (std::ranges::all_of(records, [](const ZipRecord& r) { return r.name.ends_with(".npy"); }))
-    other(
+    refuse(
         ErrorCode::unsupported,
         "arrays of NumPy (.npz), which hold no program; 'tern run MODEL --input FILE.npz' and 'tern verify' take them");
   if (slash == std::string::npos || slash == 0)
-    other(ErrorCode::bad_file,
-          fmt::format("the first entry {} is not in a folder, so this is not a .pt2 archive", quote(first)));
+    refuse(ErrorCode::bad_file,
+           fmt::format("the first entry {} is not in a folder, so this is not a .pt2 archive", quote(first)));
   const bool has_model = names.any_under_root("models/", ".json");
   const bool has_config = names.any_under_root("data/weights/", "_weights_config.json");
   if (has_model && has_config) {
     for (const auto& record : records)
       if (!record.name.starts_with(names.root + "/"))
-        other(ErrorCode::bad_file,
-              fmt::format("entry {} is not under the root folder {}", quote(record.name), quote(names.root)));
+        refuse(ErrorCode::bad_file,
+               fmt::format("entry {} is not under the root folder {}", quote(record.name), quote(names.root)));
     return names.root;
   }
   if (has_model && names.any_under_root("data/weights/", ".pt"))
-    other(ErrorCode::unsupported,
-          fmt::format("written by torch.export.save of PyTorch 2.8, which keeps weights as Python pickles; {}",
-                      kSaveAgain));
+    refuse(ErrorCode::unsupported,
+           fmt::format("written by torch.export.save of PyTorch 2.8, which keeps weights as Python pickles; {}",
+                       kSaveAgain));
   if (has_model)
-    other(ErrorCode::bad_file,
-          fmt::format("the archive has a program but no table of its weights (data/weights/*_weights_config.json); {}",
-                      kSaveAgain));
+    refuse(ErrorCode::bad_file,
+           fmt::format("the archive has a program but no table of its weights (data/weights/*_weights_config.json); {}",
+                       kSaveAgain));
   if (names.any_under_root("data/aotinductor/", ""))
-    other(ErrorCode::unsupported,
-          "the archive has native code of AOTInductor, but no program; save the exported program itself with "
-          "torch.export.save");
+    refuse(ErrorCode::unsupported,
+           "the archive has native code of AOTInductor, but no program; save the exported program itself with "
+           "torch.export.save");
   if (names.has_under_root("data.pkl") && names.any_under_root("code/", ""))
-    other(ErrorCode::unsupported,
-          "a TorchScript archive (torch.jit.save); export the model with torch.export and save it with "
-          "torch.export.save");
+    refuse(ErrorCode::unsupported,
+           "a TorchScript archive (torch.jit.save); export the model with torch.export and save it with "
+           "torch.export.save");
   if (names.has_under_root("data.pkl"))
-    other(ErrorCode::unsupported,
-          "a Python pickle (torch.save), which holds no program; export the model with torch.export and save it with "
-          "torch.export.save");
-  other(ErrorCode::bad_file, "a zip archive, but not one of torch.export.save: models/*.json is missing");
+    refuse(ErrorCode::unsupported,
+           "a Python pickle (torch.save), which holds no program; export the model with torch.export and save it with "
+           "torch.export.save");
+  refuse(ErrorCode::bad_file, "a zip archive, but not one of torch.export.save: models/*.json is missing");
   return {};
 }
 

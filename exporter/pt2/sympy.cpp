@@ -40,8 +40,9 @@ class SympyParser {
   }
 
  private:
-  [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("symbolic expression {}: column {}: {}", quote(text_), position_ + 1, what));
+  [[noreturn]] void bad(const std::string& problem) const {
+    fail(ErrorCode::bad_file,
+         fmt::format("symbolic expression {}: column {}: {}", quote(text_), position_ + 1, problem));
   }
   void skip_spaces() {
     while (position_ < text_.size() && text_[position_] == ' ') ++position_;

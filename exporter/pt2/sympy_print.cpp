@@ -60,10 +60,10 @@ class Printer {
 
  private:
   void node(const SymNode& node, Strength around) {
-    const Strength own = strength(node);
-    if (own < around) out_ += '(';
+    const Strength node_strength = strength(node);
+    if (node_strength < around) out_ += '(';
     bare(node);
-    if (own < around) out_ += ')';
+    if (node_strength < around) out_ += ')';
   }
 
   static Strength strength(const SymNode& node) {

@@ -5,9 +5,9 @@
 namespace tern::pt2 {
 
 std::string quote(std::string_view name) {
-  constexpr std::size_t kShown = 200;
+  constexpr std::size_t kMaxShownBytes = 200;
   std::string text = "'";
-  for (const char c : name.substr(0, kShown)) {
+  for (const char c : name.substr(0, kMaxShownBytes)) {
     const auto byte = static_cast<unsigned char>(c);
     // Bytes from 0x80 on are escaped too: some terminals obey control characters written as UTF-8.
     if (byte < 0x20 || byte >= 0x7f)
@@ -16,7 +16,7 @@ std::string quote(std::string_view name) {
       text += c;
   }
   text += '\'';
-  if (name.size() > kShown) text += fmt::format("... ({} bytes)", name.size());
+  if (name.size() > kMaxShownBytes) text += fmt::format("... ({} bytes)", name.size());
   return text;
 }
 

@@ -13,7 +13,7 @@ using Bytes = std::span<const std::byte>;
 
 namespace {
 
-struct End {
+struct EndRecord {
   std::uint64_t count;
   std::uint64_t size;
   std::uint64_t offset;
@@ -24,8 +24,8 @@ struct ZipDirectoryReader {
   Bytes file;
   const std::string& label;
 
-  [[noreturn]] void bad(std::uint64_t offset, const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("{}: offset {}: {}", label, offset, what));
+  [[noreturn]] void bad(std::uint64_t offset, const std::string& problem) const {
+    fail(ErrorCode::bad_file, fmt::format("{}: offset {}: {}", label, offset, problem));
   }
 
   [[noreturn]] void not_a_zip() const {
@@ -38,52 +38,56 @@ struct ZipDirectoryReader {
     bad(0, "not a zip archive; a .pt2 file is what torch.export.save writes");
   }
 
-  End read_end() const {
+  EndRecord read_end() const {
     if (file.size() < kEndBytes) not_a_zip();
-    const std::uint64_t at = file.size() - kEndBytes;
-    if (field<std::uint32_t>(file, at) != kEnd || field<std::uint16_t>(file, at + 20) != 0) not_a_zip();
-    if (field<std::uint16_t>(file, at + 4) != 0 || field<std::uint16_t>(file, at + 6) != 0)
-      bad(at + 4, "the archive is split over several disks");
-    const auto count = field<std::uint16_t>(file, at + 10);
-    const auto size = field<std::uint32_t>(file, at + 12);
-    const auto offset = field<std::uint32_t>(file, at + 16);
-    if (field<std::uint16_t>(file, at + 8) != count) bad(at + 8, "the two counts of entries differ");
-    const bool has64 = at >= kEnd64LocatorBytes && field<std::uint32_t>(file, at - kEnd64LocatorBytes) == kEnd64Locator;
-    if (has64) return read_end64(at - kEnd64LocatorBytes, count, size, offset);
-    if (count == 0xffff || size == kIn64 || offset == kIn64) bad(at, "the zip64 end record is missing");
-    return {count, size, offset, at};
+    const std::uint64_t end_offset = file.size() - kEndBytes;
+    if (field<std::uint32_t>(file, end_offset) != kEnd || field<std::uint16_t>(file, end_offset + 20) != 0) not_a_zip();
+    if (field<std::uint16_t>(file, end_offset + 4) != 0 || field<std::uint16_t>(file, end_offset + 6) != 0)
+      bad(end_offset + 4, "the archive is split over several disks");
+    const auto count = field<std::uint16_t>(file, end_offset + 10);
+    const auto size = field<std::uint32_t>(file, end_offset + 12);
+    const auto offset = field<std::uint32_t>(file, end_offset + 16);
+    if (field<std::uint16_t>(file, end_offset + 8) != count) bad(end_offset + 8, "the two counts of entries differ");
+    const bool has64 = end_offset >= kEnd64LocatorBytes &&
+                       field<std::uint32_t>(file, end_offset - kEnd64LocatorBytes) == kEnd64Locator;
+    if (has64) return read_end64(end_offset - kEnd64LocatorBytes, count, size, offset);
+    if (count == 0xffff || size == kIn64 || offset == kIn64) bad(end_offset, "the zip64 end record is missing");
+    return {count, size, offset, end_offset};
   }
 
-  End read_end64(std::uint64_t locator, std::uint16_t count, std::uint32_t size, std::uint32_t offset) const {
+  EndRecord read_end64(std::uint64_t locator, std::uint16_t count, std::uint32_t size, std::uint32_t offset) const {
     if (field<std::uint32_t>(file, locator + 4) != 0 || field<std::uint32_t>(file, locator + 16) != 1)
       bad(locator, "the archive is split over several disks");
-    const auto at = field<std::uint64_t>(file, locator + 8);
-    if (locator < kEnd64Bytes || at != locator - kEnd64Bytes || field<std::uint32_t>(file, at) != kEnd64)
+    const auto end64_offset = field<std::uint64_t>(file, locator + 8);
+    if (locator < kEnd64Bytes || end64_offset != locator - kEnd64Bytes ||
+        field<std::uint32_t>(file, end64_offset) != kEnd64)
       bad(locator + 8, "the zip64 end record is not right before its locator");
-    if (field<std::uint64_t>(file, at + 4) != kEnd64Bytes - 12) bad(at + 4, "the zip64 end record has a wrong size");
-    if (field<std::uint32_t>(file, at + 16) != 0 || field<std::uint32_t>(file, at + 20) != 0)
-      bad(at + 16, "the archive is split over several disks");
-    End end{field<std::uint64_t>(file, at + 32), field<std::uint64_t>(file, at + 40),
-            field<std::uint64_t>(file, at + 48), at};
-    if (field<std::uint64_t>(file, at + 24) != end.count) bad(at + 24, "the two counts of entries differ");
+    if (field<std::uint64_t>(file, end64_offset + 4) != kEnd64Bytes - 12)
+      bad(end64_offset + 4, "the zip64 end record has a wrong size");
+    if (field<std::uint32_t>(file, end64_offset + 16) != 0 || field<std::uint32_t>(file, end64_offset + 20) != 0)
+      bad(end64_offset + 16, "the archive is split over several disks");
+    EndRecord end{field<std::uint64_t>(file, end64_offset + 32), field<std::uint64_t>(file, end64_offset + 40),
+                  field<std::uint64_t>(file, end64_offset + 48), end64_offset};
+    if (field<std::uint64_t>(file, end64_offset + 24) != end.count)
+      bad(end64_offset + 24, "the two counts of entries differ");
     if ((count != 0xffff && count != end.count) || (size != kIn64 && size != end.size) ||
         (offset != kIn64 && offset != end.offset))
-      bad(at + 32, "the zip64 end record and the end record differ");
+      bad(end64_offset + 32, "the zip64 end record and the end record differ");
     return end;
   }
 
   // Fields of all ones have their values in the zip64 extra field, in this order, without other contents (4.5.3).
   void read_zip64(ZipRecord& record, std::uint64_t offset, const Extra& extra) const {
     const Bytes space = extra.zip64.value_or(Bytes{});
-    std::size_t used = 0;
+    std::size_t field_offset = 0;
     for (std::uint64_t* value : {&record.size, &record.compressed_size, &record.header_offset}) {
       if (*value != kIn64) continue;
-      if (!inside(space, used, 8))
+      if (!inside(space, field_offset, 8))
         bad(offset, fmt::format("entry {}: its zip64 field is missing or too short", quote(record.name)));
-      *value = field<std::uint64_t>(space, used);
-      used += 8;
+      *value = field<std::uint64_t>(space, field_offset);
+      field_offset += 8;
     }
-    if (used != space.size())
+    if (field_offset != space.size())
       bad(offset, fmt::format("entry {}: its zip64 field has unneeded values", quote(record.name)));
   }
 
@@ -121,7 +125,7 @@ struct ZipDirectoryReader {
 
 ZipDirectory read_zip_directory(Bytes file, const std::string& label) {
   const ZipDirectoryReader reader{file, label};
-  const End end = reader.read_end();
+  const EndRecord end = reader.read_end();
   if (end.offset > end.limit || end.size != end.limit - end.offset)
     reader.bad(end.limit,
                fmt::format("the zip directory (offset {}, {} bytes) does not end right before its end record",

@@ -18,8 +18,8 @@ struct Checker {
   Bytes file;  ///< up to the central directory
   const std::string& label;
 
-  [[noreturn]] void bad(const ZipRecord& record, std::uint64_t offset, const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("{}: offset {}: entry {}: {}", label, offset, quote(record.name), what));
+  [[noreturn]] void bad(const ZipRecord& record, std::uint64_t offset, const std::string& problem) const {
+    fail(ErrorCode::bad_file, fmt::format("{}: offset {}: entry {}: {}", label, offset, quote(record.name), problem));
   }
 
   void check_kind(const ZipRecord& record) const {
@@ -42,14 +42,14 @@ struct Checker {
     const std::uint64_t offset = record.header_offset;
     if (space.size() != 8 && space.size() != 16 && space.size() != 24)
       bad(record, offset, "its local zip64 field has a wrong length");
-    std::size_t used = 0;
+    std::size_t field_offset = 0;
     if (space.size() >= 16)
-      for (; used < 16; used += 8) {
-        const auto size = field<std::uint64_t>(space, used);
+      for (; field_offset < 16; field_offset += 8) {
+        const auto size = field<std::uint64_t>(space, field_offset);
         if (size != record.size && !(size == 0 && (record.flags & kFlagDescriptor)))
           bad(record, offset, "its local zip64 size differs from the directory's");
       }
-    if (used < space.size() && field<std::uint64_t>(space, used) != record.header_offset)
+    if (field_offset < space.size() && field<std::uint64_t>(space, field_offset) != record.header_offset)
       bad(record, offset, "its local zip64 offset differs from the directory's");
   }
 
@@ -83,27 +83,28 @@ struct Checker {
 
   void check_local_sizes(const ZipRecord& record, const Extra& extra) const {
     const std::uint64_t offset = record.header_offset;
-    const bool later = record.flags & kFlagDescriptor;
+    const bool has_descriptor = record.flags & kFlagDescriptor;
     const auto crc = field<std::uint32_t>(file, offset + 14);
-    if (crc != record.crc && !(later && crc == 0)) bad(record, offset + 14, "its CRC differs from the directory's");
+    if (crc != record.crc && !(has_descriptor && crc == 0))
+      bad(record, offset + 14, "its CRC differs from the directory's");
     for (const std::uint64_t position : {offset + 18, offset + 22}) {
       const auto size = field<std::uint32_t>(file, position);
       const bool in_zip64 = size == kIn64 && extra.zip64 && extra.zip64->size() >= 16;
-      if (size != record.size && !(later && size == 0) && !in_zip64)
+      if (size != record.size && !(has_descriptor && size == 0) && !in_zip64)
         bad(record, position, "its size differs from the directory's");
     }
   }
 
   // Signature, CRC and two sizes, each of 8 bytes for an entry with a zip64 field, else of 4.
-  std::uint64_t check_descriptor(const ZipRecord& record, std::uint64_t offset, bool wide) const {
-    const std::size_t bytes = wide ? 24 : 16;
+  std::uint64_t check_descriptor(const ZipRecord& record, std::uint64_t offset, bool is_zip64) const {
+    const std::size_t bytes = is_zip64 ? 24 : 16;
     if (!inside(file, offset, bytes) || field<std::uint32_t>(file, offset) != kDataDescriptor)
       bad(record, offset, "the data descriptor after its data is missing");
     if (field<std::uint32_t>(file, offset + 4) != record.crc)
       bad(record, offset + 4, "its data descriptor's CRC differs from the directory's");
-    const std::size_t step = wide ? 8 : 4;
+    const std::size_t step = is_zip64 ? 8 : 4;
     for (const std::uint64_t position : {offset + 8, offset + 8 + step}) {
-      const std::uint64_t size = wide ? field<std::uint64_t>(file, position) : field<std::uint32_t>(file, position);
+      const std::uint64_t size = is_zip64 ? field<std::uint64_t>(file, position) : field<std::uint32_t>(file, position);
       if (size != record.size) bad(record, position, "its data descriptor's size differs from the directory's");
     }
     return offset + bytes;

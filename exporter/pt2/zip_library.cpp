@@ -42,10 +42,10 @@ void compare_with_libzip(std::span<const std::byte> file, const ZipDirectory& di
     const ZipRecord& record = directory.records[i];
     zip_stat_t stat;
     zip_stat_init(&stat);
-    const bool same = zip_stat_index(archive.get(), i, ZIP_FL_ENC_RAW, &stat) == 0 && record.name == stat.name &&
-                      record.size == stat.size && record.compressed_size == stat.comp_size && record.crc == stat.crc &&
-                      record.method == stat.comp_method;
-    if (!same)
+    const bool is_same = zip_stat_index(archive.get(), i, ZIP_FL_ENC_RAW, &stat) == 0 && record.name == stat.name &&
+                         record.size == stat.size && record.compressed_size == stat.comp_size &&
+                         record.crc == stat.crc && record.method == stat.comp_method;
+    if (!is_same)
       fail(ErrorCode::bad_file, fmt::format("{}: offset {}: entry {}: libzip reads it differently", label,
                                             record.header_offset, quote(record.name)));
   }

@@ -40,26 +40,26 @@ bool is_lower(const Schedule& a, const Schedule& b) {
 bool reduce_peak(Schedule& schedule) {
   struct Try {
     Recomputation recomputation;
-    double worth = 0;
+    double bytes_per_cost = 0;
   };
   std::vector<Try> tries;
   for (ValueId root : idle_at_peak(schedule)) {
     for (const Sharing sharing : {Sharing::on, Sharing::off}) {
-      std::optional<Recomputation> again = plan_recomputation(schedule, root, sharing);
-      if (!again) continue;
-      const double worth = static_cast<double>(again->saved) / std::max(again->cost, 1.0);
+      std::optional<Recomputation> planned = plan_recomputation(schedule, root, sharing);
+      if (!planned) continue;
+      const double bytes_per_cost = static_cast<double>(planned->saved) / std::max(planned->cost, 1.0);
       // The schedule without sharing differs in values of later readers alone.
-      tries.push_back({std::move(*again), sharing == Sharing::on ? worth : worth * 0.5});
+      tries.push_back({std::move(*planned), sharing == Sharing::on ? bytes_per_cost : bytes_per_cost * 0.5});
     }
   }
-  std::ranges::stable_sort(tries, std::greater<>(), &Try::worth);
+  std::ranges::stable_sort(tries, std::greater<>(), &Try::bytes_per_cost);
   if (tries.size() > kMostTries) tries.resize(kMostTries);
   for (Try& t : tries) {
-    Schedule changed = schedule;
-    changed.insert(t.recomputation.insertion_step, std::move(t.recomputation.steps), t.recomputation.bases,
-                   t.recomputation.replacements);
-    if (!is_lower(changed, schedule)) continue;
-    schedule = std::move(changed);
+    Schedule candidate = schedule;
+    candidate.insert(t.recomputation.insertion_step, std::move(t.recomputation.steps), t.recomputation.bases,
+                     t.recomputation.replacements);
+    if (!is_lower(candidate, schedule)) continue;
+    schedule = std::move(candidate);
     return true;
   }
   return false;
@@ -76,10 +76,10 @@ std::vector<std::int64_t> evaluate(const Program& program, const std::map<std::s
 }
 
 Program apply_schedule(const Program& program, std::uint32_t function, const Schedule& schedule) {
-  Program changed = program;
-  changed.functions[function] = schedule.function();
-  remove_dead_code(changed);
-  return changed;
+  Program candidate = program;
+  candidate.functions[function] = schedule.function();
+  remove_dead_code(candidate);
+  return candidate;
 }
 
 std::string sizes_text(const std::map<std::string, std::int64_t>& sizes) {
@@ -116,10 +116,10 @@ RecomputeReport limit_memory(Program& program, std::uint32_t function, const Mem
   report.bytes_before = report.bytes_after = limit.measure(program, function);
   const std::uint64_t target = limit.bytes.value_or(0);
   if (report.bytes_before <= target) return report;
-  const Program before = program;
-  Schedule schedule(before, function, evaluate(before, limit.sizes));
+  const Program original = program;
+  Schedule schedule(original, function, evaluate(original, limit.sizes));
   const double cost = std::max(schedule.cost(), 1.0);
-  MeasuredProgram smallest{before, report};
+  MeasuredProgram smallest{original, report};
   bool lower = true;
   while (lower && smallest.report.bytes_after > target) {
     const double requested = next_estimate(static_cast<double>(schedule.peak()),
@@ -127,14 +127,14 @@ RecomputeReport limit_memory(Program& program, std::uint32_t function, const Mem
     do {
       lower = reduce_peak(schedule);
     } while (lower && static_cast<double>(schedule.peak()) > requested);
-    Program changed = apply_schedule(before, function, schedule);
-    report.bytes_after = limit.measure(changed, function);
+    Program candidate = apply_schedule(original, function, schedule);
+    report.bytes_after = limit.measure(candidate, function);
     report.nodes = schedule.repeated_steps();
     report.cost = schedule.cost() / cost;
-    if (report.bytes_after < smallest.report.bytes_after) smallest = {std::move(changed), report};
+    if (report.bytes_after < smallest.report.bytes_after) smallest = {std::move(candidate), report};
   }
   if (limit.bytes && smallest.report.bytes_after > target)
-    refuse_memory_limit(before, function, limit, smallest.report);
+    refuse_memory_limit(original, function, limit, smallest.report);
   program = std::move(smallest.program);
   return smallest.report;
 }

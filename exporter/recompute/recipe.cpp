@@ -37,8 +37,8 @@ double operations_of(const Function& f, const Node& n, std::span<const std::int6
                                     : sizes_of(f.values[static_cast<std::size_t>(v)].type, expressions));
     }
   }
-  const std::vector<OperandSizes> all(sizes.begin(), sizes.end());
-  return operations(n, std::span(all).first(n.inputs.size()), std::span(all).subspan(n.inputs.size()));
+  const std::vector<OperandSizes> all_sizes(sizes.begin(), sizes.end());
+  return operations(n, std::span(all_sizes).first(n.inputs.size()), std::span(all_sizes).subspan(n.inputs.size()));
 }
 
 }  // namespace

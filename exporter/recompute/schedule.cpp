@@ -41,7 +41,7 @@ Schedule::Schedule(const Program& program, std::uint32_t function, std::span<con
   find_lives();
 }
 
-void Schedule::insert(std::int32_t before, std::vector<ScheduleStep> steps, const std::vector<ValueId>& bases,
+void Schedule::insert(std::int32_t insertion_step, std::vector<ScheduleStep> steps, const std::vector<ValueId>& bases,
                       const std::map<ValueId, ValueId>& replacements) {
   for (ValueId base : bases) {
     const auto id = static_cast<ValueId>(versions_.size());
@@ -50,35 +50,37 @@ void Schedule::insert(std::int32_t before, std::vector<ScheduleStep> steps, cons
   for (const ScheduleStep& s : steps) {
     if (recipe(s).view && s.outputs[0] != kNoValue) versions_[index_of(s.outputs[0])].root = root(s.inputs[0]);
   }
-  for (auto s = static_cast<std::size_t>(before); s < steps_.size(); ++s) {
+  for (auto s = static_cast<std::size_t>(insertion_step); s < steps_.size(); ++s) {
     for (ValueId& v : steps_[s].inputs) {
       if (v == kNoValue) continue;
       const auto found = replacements.find(base(v));
       if (found != replacements.end()) v = found->second;
     }
   }
-  steps_.insert(steps_.begin() + before, std::make_move_iterator(steps.begin()), std::make_move_iterator(steps.end()));
+  steps_.insert(steps_.begin() + insertion_step, std::make_move_iterator(steps.begin()),
+                std::make_move_iterator(steps.end()));
   remove_unread();
   find_lives();
 }
 
 void Schedule::remove_unread() {
-  std::vector<bool> needed(versions_.size());
-  for (std::size_t v = 0; v < source_->bytes.size(); ++v) needed[v] = source_->is_pinned(v);
-  std::vector<bool> gone(steps_.size());
+  std::vector<bool> is_needed(versions_.size());
+  for (std::size_t v = 0; v < source_->bytes.size(); ++v) is_needed[v] = source_->is_pinned(v);
+  std::vector<bool> is_removed(steps_.size());
   for (std::size_t s = steps_.size(); s-- > 0;) {
     const NodeRecipe& r = recipe(steps_[s]);
-    const bool runs = r.lasting || std::ranges::any_of(steps_[s].outputs,
-                                                       [&](ValueId v) { return v != kNoValue && needed[index_of(v)]; });
-    gone[s] = !runs;
-    if (!runs) continue;
+    const bool is_needed_step = r.lasting || std::ranges::any_of(steps_[s].outputs, [&](ValueId v) {
+                                  return v != kNoValue && is_needed[index_of(v)];
+                                });
+    is_removed[s] = !is_needed_step;
+    if (!is_needed_step) continue;
     for (ValueId v : steps_[s].inputs) {
-      if (v != kNoValue) needed[index_of(v)] = true;
+      if (v != kNoValue) is_needed[index_of(v)] = true;
     }
   }
   std::size_t live_count = 0;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    if (gone[s]) continue;
+    if (is_removed[s]) continue;
     if (live_count != s) steps_[live_count] = std::move(steps_[s]);
     ++live_count;
   }
@@ -130,22 +132,22 @@ std::uint64_t Schedule::reused_bytes(std::int32_t s) const {
 }
 
 void Schedule::find_peak() {
-  std::vector<std::int64_t> change(steps_.size() + 1, 0);
+  std::vector<std::int64_t> byte_changes(steps_.size() + 1, 0);
   for (std::size_t v = 0; v < versions_.size(); ++v) {
     const Life& l = lives_[v];
     if (l.first < 0) continue;
     const auto size = static_cast<std::int64_t>(bytes(static_cast<ValueId>(v)));
-    change[static_cast<std::size_t>(l.first)] += size;
-    const auto after = static_cast<std::size_t>(l.last) + 1;
-    if (after < change.size()) change[after] -= size;
+    byte_changes[static_cast<std::size_t>(l.first)] += size;
+    const auto step_after = static_cast<std::size_t>(l.last) + 1;
+    if (step_after < byte_changes.size()) byte_changes[step_after] -= size;
   }
   held_bytes_.assign(steps_.size(), 0);
-  std::int64_t now = 0;
+  std::int64_t live_bytes = 0;
   peak_ = 0;
   peak_steps_ = 0;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    now += change[s];
-    held_bytes_[s] = static_cast<std::uint64_t>(now) - reused_bytes(static_cast<std::int32_t>(s));
+    live_bytes += byte_changes[s];
+    held_bytes_[s] = static_cast<std::uint64_t>(live_bytes) - reused_bytes(static_cast<std::int32_t>(s));
     if (held_bytes_[s] > peak_) {
       peak_ = held_bytes_[s];
       peak_step_ = s;
@@ -156,11 +158,11 @@ void Schedule::find_peak() {
 }
 
 std::size_t Schedule::repeated_steps() const {
-  std::vector<bool> ran(source_->recipes.size());
+  std::vector<bool> has_run(source_->recipes.size());
   std::size_t count = 0;
   for (const ScheduleStep& s : steps_) {
-    count += ran[s.recipe] && !recipe(s).view ? 1 : 0;
-    ran[s.recipe] = true;
+    count += has_run[s.recipe] && !recipe(s).view ? 1 : 0;
+    has_run[s.recipe] = true;
   }
   return count;
 }

@@ -71,9 +71,9 @@ class Schedule {
   /// Steps beyond the first of each node.
   std::size_t repeated_steps() const;
 
-  /// Inserts `steps` before step `before`. Their results are new versions, numbered from version_count() on in the
-  /// order of `bases`. Later nodes read `replacements[base]` in place of each version of the base.
-  void insert(std::int32_t before, std::vector<ScheduleStep> steps, const std::vector<ValueId>& bases,
+  /// Inserts `steps` before step `insertion_step`. Their results are new versions, numbered from version_count() on in
+  /// the order of `bases`. Later nodes read `replacements[base]` in place of each version of the base.
+  void insert(std::int32_t insertion_step, std::vector<ScheduleStep> steps, const std::vector<ValueId>& bases,
               const std::map<ValueId, ValueId>& replacements);
 
   /// The function with its nodes in this order, extended by the recomputed values.

@@ -54,16 +54,16 @@ ValueId dequantize_float8(Builder& b, const QuantizedTensor& q) {
     scale = b.reshape(scale, {});
   } else if (b.rank(scale) == b.rank(data)) {
     // Repeats each scale over its block.
-    Dims split, whole;
+    Dims split, unsplit;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const Dim count = b.shape(scale)[i];
       if (count.is(0)) fail(ErrorCode::bad_file, "an axis has no scales");
       split.push_back(count);
       split.push_back(b.pool().floordiv(shape[i], count));
-      whole.push_back(count);
-      whole.emplace_back(1);
+      unsplit.push_back(count);
+      unsplit.emplace_back(1);
     }
-    scale = b.reshape(b.expand(b.reshape(scale, whole), split), shape);
+    scale = b.reshape(b.expand(b.reshape(scale, unsplit), split), shape);
   } else {
     fail(ErrorCode::bad_file, "the scales and the elements must have the same number of axes");
   }

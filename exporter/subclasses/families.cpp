@@ -90,16 +90,16 @@ ValueId dequantize(Builder& b, QuantizedTensor& q) {
 }
 
 QuantizedProduct quantized_product(Builder& b, QuantizedTensor& weight, ValueId x) {
-  QuantizedTensor& whole = weight.base != nullptr ? *weight.base : weight;
-  const Family& family = family_of(whole);
-  const pt2::PickledAttribute* activations = whole.tensor->attribute(family.activations);
+  QuantizedTensor& base_weight = weight.base != nullptr ? *weight.base : weight;
+  const Family& family = family_of(base_weight);
+  const pt2::PickledAttribute* activations = base_weight.tensor->attribute(family.activations);
   if (activations == nullptr || activations->is_none()) return {x, dequantize(b, weight)};
   if (family.product == nullptr)
     fail(ErrorCode::unsupported,
          fmt::format("an operator of PyTorch multiplies by a {} that quantizes its other operand; call exported = "
                      "exported.run_decompositions() before torch.export.save",
-                     python_name(whole)));
-  QuantizedProduct product = family.product(b, whole, x);
+                     python_name(base_weight)));
+  QuantizedProduct product = family.product(b, base_weight, x);
   product.weight = viewed(b, weight, product.weight);
   return product;
 }

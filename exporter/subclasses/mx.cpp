@@ -44,10 +44,10 @@ ValueId dequantize_mx(Builder& b, const QuantizedTensor& q) {
 
 /// Quantizes and widens the activation, like torchao's emulation; products of such numbers are exact.
 QuantizedProduct multiply_mx(Builder& b, QuantizedTensor& weight, ValueId x) {
-  const pt2::PickledAttribute& how = weight.attribute("act_quant_kwargs");
-  const NarrowFloat& type = element_type(field(how, "elem_dtype"));
-  const std::int64_t block = field(how, "block_size").integer;
-  const pt2::PickledAttribute& rule = field(how, "scaling_mode");
+  const pt2::PickledAttribute& activation_kwargs = weight.attribute("act_quant_kwargs");
+  const NarrowFloat& type = element_type(field(activation_kwargs, "elem_dtype"));
+  const std::int64_t block = field(activation_kwargs, "block_size").integer;
+  const pt2::PickledAttribute& rule = field(activation_kwargs, "scaling_mode");
   if (block < 1 || block > (1 << 20))
     fail(ErrorCode::bad_file, fmt::format("MX blocks of {} elements are not supported", block));
   if (b.rank(x) == 0) fail(ErrorCode::bad_file, "the activation has no dimensions");

@@ -13,12 +13,12 @@
 namespace tern {
 
 struct QuantizedTensor {
-  struct Inner {
+  struct InnerTensor {
     ValueId value = kNoValue;
     std::int32_t ref = -1;  ///< the importer's name of the tensor in memory
   };
   const pt2::PickledTensor* tensor = nullptr;  ///< class, attributes, sizes
-  std::map<std::string, Inner, std::less<>> inner;
+  std::map<std::string, InnerTensor, std::less<>> inner;
   std::map<std::string, std::shared_ptr<QuantizedTensor>, std::less<>> nested;
   /// Tensor viewed by this one through operators returning the subclass; null for the file's own tensor. Only the
   /// file's tensor has inner tensors.

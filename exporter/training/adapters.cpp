@@ -39,8 +39,8 @@ bool is_transposed(const Node& n) {
 }
 
 ValueId state_in(const Function& f, std::uint32_t state) {
-  for (const FunctionInput& in : f.inputs) {
-    if (in.kind == FunctionInput::Kind::state && in.state == state) return in.value;
+  for (const FunctionInput& input : f.inputs) {
+    if (input.kind == FunctionInput::Kind::state && input.state == state) return input.value;
   }
   return kNoValue;
 }
@@ -61,12 +61,13 @@ AdaptersForm form_of(const Function& f, ValueId matrix, std::vector<ValueId>& op
   for (const Node& n : f.nodes) {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       if (n.inputs[i] != matrix) continue;
-      const AdaptersForm here = is_transposed(n)               ? AdaptersForm::transposed
-                                : n.op == Op::matmul && i == 1 ? AdaptersForm::direct
-                                                               : AdaptersForm::other;
-      if (here == AdaptersForm::other || (form != AdaptersForm::none && form != here)) return AdaptersForm::other;
-      form = here;
-      operands.push_back(here == AdaptersForm::transposed ? n.outputs[0] : matrix);
+      const AdaptersForm form_here = is_transposed(n)               ? AdaptersForm::transposed
+                                     : n.op == Op::matmul && i == 1 ? AdaptersForm::direct
+                                                                    : AdaptersForm::other;
+      if (form_here == AdaptersForm::other || (form != AdaptersForm::none && form != form_here))
+        return AdaptersForm::other;
+      form = form_here;
+      operands.push_back(form_here == AdaptersForm::transposed ? n.outputs[0] : matrix);
     }
   }
   for (const Node& n : f.nodes) {
@@ -87,10 +88,11 @@ AdaptersForm form_of(const Program& program, std::uint32_t state) {
     const ValueId v = state_in(f, state);
     if (v == kNoValue) continue;
     std::vector<ValueId> operands;
-    const AdaptersForm here = f.entry ? form_of(f, v, operands) : AdaptersForm::other;
-    if (here == AdaptersForm::none) continue;
-    if (here == AdaptersForm::other || (form != AdaptersForm::none && form != here)) return AdaptersForm::other;
-    form = here;
+    const AdaptersForm form_here = f.entry ? form_of(f, v, operands) : AdaptersForm::other;
+    if (form_here == AdaptersForm::none) continue;
+    if (form_here == AdaptersForm::other || (form != AdaptersForm::none && form != form_here))
+      return AdaptersForm::other;
+    form = form_here;
   }
   return form;
 }
@@ -116,10 +118,10 @@ std::set<std::string> reading_modules(const Program& program, std::uint32_t stat
 /// Another state over some of its bytes, read by a function: merging an adapter would change the other state's value.
 const State* tied_to(const Program& program, std::uint32_t state) {
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
-    const State &mine = program.states[state], &other = program.states[i];
-    if (i == state || !(is_same_tensor(mine, other) || share_bytes(program, mine, other))) continue;
+    const State &mine = program.states[state], &tied_state = program.states[i];
+    if (i == state || !(is_same_tensor(mine, tied_state) || share_bytes(program, mine, tied_state))) continue;
     if (std::ranges::any_of(program.functions, [i](const Function& f) { return state_in(f, i) != kNoValue; }))
-      return &other;
+      return &tied_state;
   }
   return nullptr;
 }
@@ -128,19 +130,20 @@ const State* tied_to(const Program& program, std::uint32_t state) {
 /// torch.export reads tied weights under one of their names, and may omit the others.
 std::string tied_name(const Program& program, std::uint32_t state) {
   const State& s = program.states[state];
-  if (const State* other = tied_to(program, state)) return other->name;
+  if (const State* tied_state = tied_to(program, state)) return tied_state->name;
   const std::set<std::string> modules = reading_modules(program, state);
   if (modules.size() < 2) return {};
-  const auto other = std::ranges::find_if(modules, [&](const auto& m) { return m != strip_weight_suffix(s.name); });
-  return other->empty() ? "a weight of the whole model" : *other + ".weight";
+  const auto other_module =
+      std::ranges::find_if(modules, [&](const auto& m) { return m != strip_weight_suffix(s.name); });
+  return other_module->empty() ? "a weight of the whole model" : *other_module + ".weight";
 }
 
 /// Reason and remedy for a tied weight of a module.
-std::string tied_text(std::string_view module, std::string_view other) {
+std::string tied_text(std::string_view module, std::string_view other_module) {
   return fmt::format(
       "is tied to {0}: an adapter of one would change both. Give the layer a weight of its own before torch.export: "
       "model.{1}.weight = torch.nn.Parameter(model.{1}.weight.detach().clone())",
-      other, module);
+      other_module, module);
 }
 
 /// Why a parameter gets no adapter; empty if it can have one.
@@ -161,9 +164,9 @@ void add_products(Program& program, std::uint32_t function, const std::vector<Ad
     for (ValueId operand : operands) base[operand] = &a;
   }
   if (base.empty()) return;
-  std::vector<Node> before = std::move(b.function().nodes);
+  std::vector<Node> old_nodes = std::move(b.function().nodes);
   b.function().nodes.clear();
-  for (Node& n : before) {
+  for (Node& n : old_nodes) {
     const auto found = n.op == Op::matmul ? base.find(n.inputs.at(1)) : base.end();
     const ValueId x = n.inputs.empty() ? kNoValue : n.inputs[0];
     const std::int32_t origin = n.origin;
@@ -192,7 +195,7 @@ std::uint32_t add_matrix(Program& program, std::string name, const TensorType& t
 
 /// Parameter matched by rules, without an adapter.
 struct LeftOut {
-  std::string name, why;
+  std::string name, reason;
   bool is_tied = false;
 };
 
@@ -213,17 +216,17 @@ std::string tied_module(const Program& program, const LoraRule& rule, std::strin
 /// Fails if a rule gave no weight an adapter, with the most helpful reason.
 void refuse_unused(const Program& program, const LoraRule& rule, const std::vector<Adapter>& adapters,
                    const std::vector<LeftOut>& left_out) {
-  const auto refuse = [&](const std::string& why) {
-    fail(ErrorCode::invalid_argument, fmt::format("--lora {}: {}", rule.pattern, why));
+  const auto refuse = [&](const std::string& reason) {
+    fail(ErrorCode::invalid_argument, fmt::format("--lora {}: {}", rule.pattern, reason));
   };
   for (const Adapter& a : adapters) {
     if (const std::string& name = program.states[a.weight].name; matches(rule, name))
       refuse(fmt::format("an earlier --lora matches {}, and the first match applies: give this one before it", name));
   }
   for (const LeftOut& l : left_out) {
-    if (matches(rule, l.name) && l.is_tied) refuse(fmt::format("it matches {}, which {}", l.name, l.why));
+    if (matches(rule, l.name) && l.is_tied) refuse(fmt::format("it matches {}, which {}", l.name, l.reason));
     if (matches(rule, l.name))
-      refuse(fmt::format("it matches {}, which {}: adapters need linear weights", l.name, l.why));
+      refuse(fmt::format("it matches {}, which {}: adapters need linear weights", l.name, l.reason));
   }
   std::string weight;
   if (const std::string module = tied_module(program, rule, weight); !module.empty())
@@ -247,9 +250,10 @@ std::uint32_t state_named(const Program& program, const std::string& name, const
 /// Metadata may be anyone's.
 void require_fitting(const Program& program, const Adapter& a) {
   const State &w = program.states[a.weight], &down = program.states[a.a], &up = program.states[a.b];
-  const bool fits = is_matrix(w) && down.type == TensorType{w.type.dtype, {a.rank, w.type.shape[a.input_axis()]}} &&
-                    up.type == TensorType{w.type.dtype, {w.type.shape[a.output_axis()], a.rank}};
-  if (!fits) {
+  const bool shapes_match = is_matrix(w) &&
+                            down.type == TensorType{w.type.dtype, {a.rank, w.type.shape[a.input_axis()]}} &&
+                            up.type == TensorType{w.type.dtype, {w.type.shape[a.output_axis()], a.rank}};
+  if (!shapes_match) {
     fail(ErrorCode::bad_file, fmt::format("the sizes of the adapter of '{}' do not fit its weight, {}", a.module,
                                           text_of(w.type, program.pool)));
   }
@@ -270,10 +274,10 @@ LoraRule parse_lora(const std::string& text) {
   std::string_view remaining =
       colon == std::string::npos ? std::string_view{} : std::string_view(text).substr(colon + 1);
   while (!remaining.empty()) {
-    const std::string_view part = remaining.substr(0, remaining.find(','));
-    remaining.remove_prefix(std::min(remaining.size(), part.size() + 1));
-    if (part.starts_with("rank=") && read_number(part.substr(5), rule.rank)) continue;
-    has_alpha = part.starts_with("alpha=") && read_number(part.substr(6), rule.alpha);
+    const std::string_view item = remaining.substr(0, remaining.find(','));
+    remaining.remove_prefix(std::min(remaining.size(), item.size() + 1));
+    if (item.starts_with("rank=") && read_number(item.substr(5), rule.rank)) continue;
+    has_alpha = item.starts_with("alpha=") && read_number(item.substr(6), rule.alpha);
     if (!has_alpha) refuse();
   }
   if (!has_alpha) rule.alpha = static_cast<double>(rule.rank);
@@ -282,36 +286,37 @@ LoraRule parse_lora(const std::string& text) {
 }
 
 AddedAdapters add_adapters(Program& program, const std::vector<LoraRule>& rules, std::uint64_t seed) {
-  std::vector<bool> used(rules.size());
+  std::vector<bool> is_used(rules.size());
   std::vector<Adapter> adapters;
   std::vector<LeftOut> left_out;
-  AddedAdapters added;
+  AddedAdapters adapters_added;
   PyTorchGenerator generator(seed);
   const std::size_t count = program.states.size();
   for (std::uint32_t i = 0; i < count; ++i) {
     const State s = program.states[i];  // a copy: states are added
     const auto rule = std::ranges::find_if(rules, [&](const LoraRule& r) { return matches(r, s.name); });
     if (s.kind != State::Kind::parameter || rule == rules.end()) continue;
-    if (const std::string other = is_matrix(s) ? tied_name(program, i) : std::string(); !other.empty()) {
-      added.tied.push_back(s.name);
-      left_out.push_back({s.name, tied_text(strip_weight_suffix(s.name), other), true});
+    if (const std::string tied_module = is_matrix(s) ? tied_name(program, i) : std::string(); !tied_module.empty()) {
+      adapters_added.tied_weights.push_back(s.name);
+      left_out.push_back({s.name, tied_text(strip_weight_suffix(s.name), tied_module), true});
       continue;
     }
     const AdaptersForm form = form_of(program, i);
-    if (std::string why = obstacle(program, i, form); !why.empty()) {
-      if (s.type.rank() > 1) added.left_out.push_back(s.name);
-      left_out.push_back({s.name, std::move(why), false});
+    if (std::string reason = obstacle(program, i, form); !reason.empty()) {
+      if (s.type.rank() > 1) adapters_added.left_out.push_back(s.name);
+      left_out.push_back({s.name, std::move(reason), false});
       continue;
     }
-    used[static_cast<std::size_t>(rule - rules.begin())] = true;
+    is_used[static_cast<std::size_t>(rule - rules.begin())] = true;
     Adapter a;
     a.module = strip_weight_suffix(s.name);
     a.weight = i;
     a.rank = rule->rank;
     a.alpha = rule->alpha;
     a.fan_in_fan_out = form == AdaptersForm::direct;
-    const std::int64_t out = s.type.shape[a.output_axis()].value(), in = s.type.shape[a.input_axis()].value();
-    const TensorType down{s.type.dtype, {a.rank, in}}, up{s.type.dtype, {out, a.rank}};
+    const std::int64_t output_size = s.type.shape[a.output_axis()].value(),
+                       input_size = s.type.shape[a.input_axis()].value();
+    const TensorType down{s.type.dtype, {a.rank, input_size}}, up{s.type.dtype, {output_size, a.rank}};
     std::uint64_t size = 0;
     byte_size(up, &size);
     a.a = add_matrix(program, a.module + std::string(training::kLoraA), down, generator.kaiming_uniform(down));
@@ -322,14 +327,14 @@ AddedAdapters add_adapters(Program& program, const std::vector<LoraRule>& rules,
     adapters.push_back(std::move(a));
   }
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (!used[i]) refuse_unused(program, rules[i], adapters, left_out);
+    if (!is_used[i]) refuse_unused(program, rules[i], adapters, left_out);
   }
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) add_products(program, f, adapters);
   for (const Adapter& a : adapters) {
-    added.parameters.push_back({a.a, {a.a}});
-    added.parameters.push_back({a.b, {a.b}});
+    adapters_added.parameters.push_back({a.a, {a.a}});
+    adapters_added.parameters.push_back({a.b, {a.b}});
   }
-  return added;
+  return adapters_added;
 }
 
 std::vector<Adapter> adapters_of(const Program& program) {
@@ -348,8 +353,8 @@ std::vector<Adapter> adapters_of(const Program& program) {
     a.a = state_named(program, a.module + std::string(training::kLoraA), a.module);
     a.b = state_named(program, a.module + std::string(training::kLoraB), a.module);
     const std::string weight = a.module + ".weight";
-    const bool has = std::ranges::find(program.states, weight, &State::name) != program.states.end();
-    a.weight = state_named(program, has ? weight : a.module, a.module);
+    const bool names_weight = std::ranges::find(program.states, weight, &State::name) != program.states.end();
+    a.weight = state_named(program, names_weight ? weight : a.module, a.module);
     require_fitting(program, a);
     adapters.push_back(std::move(a));
   }

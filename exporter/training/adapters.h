@@ -23,7 +23,7 @@ struct AddedAdapters {
   std::vector<TrainedParameter> parameters;  ///< two for each weight, in the order of the weights
   /// Names of weights of two or more axes matched by a rule, without an adapter.
   std::vector<std::string> left_out;
-  std::vector<std::string> tied;  ///< names of matched weights that several modules or names share
+  std::vector<std::string> tied_weights;  ///< names of matched weights that several modules or names share
 };
 
 /// Adds the states NAME.lora_A.weight and NAME.lora_B.weight to every linear weight NAME.weight (or NAME) matched by a

@@ -41,12 +41,12 @@ std::vector<ValueId> gradients_of(Builder& b, ValueId loss, const std::vector<Tr
     for (std::uint32_t s : p.tied_states) wrt.push_back(value_of_state(b.program(), b.function(), s));
   }
   const GradientSeed seed{loss, scale ? scale->seed(b, b.dtype(loss)) : b.full({}, 1, b.dtype(loss))};
-  const std::vector<ValueId> all = differentiate(b, std::span(&seed, 1), wrt);
+  const std::vector<ValueId> gradients_of_all = differentiate(b, std::span(&seed, 1), wrt);
   std::vector<ValueId> gradients;
   std::size_t next = 0;
   for (const TrainedParameter& p : parameters) {
     ValueId sum = kNoValue;
-    for (std::size_t i = 0; i < p.tied_states.size(); ++i) sum = add_gradients(b, sum, all[next++]);
+    for (std::size_t i = 0; i < p.tied_states.size(); ++i) sum = add_gradients(b, sum, gradients_of_all[next++]);
     gradients.push_back(sum);
   }
   return gradients;
@@ -55,22 +55,22 @@ std::vector<ValueId> gradients_of(Builder& b, ValueId loss, const std::vector<Tr
 /// Drops parameters without a gradient, and reports the remaining ones.
 void drop_unreached(const Program& program, std::vector<TrainedParameter>& parameters, std::vector<ValueId>& gradients,
                     const TrainingOptions& options, TrainingReport& report) {
-  std::vector<TrainedParameter> reached;
+  std::vector<TrainedParameter> trained;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const State& s = program.states[parameters[i].state];
     if (gradients[i] == kNoValue) {
       report.unused.push_back(options.step.empty() ? s.name : fmt::format("{} by {}", s.name, options.step));
       continue;
     }
-    reached.push_back(parameters[i]);
+    trained.push_back(parameters[i]);
   }
-  if (reached.empty())
+  if (trained.empty())
     fail(ErrorCode::invalid_argument,
          options.step.empty()
              ? "--train: the loss depends on no parameter that is trained"
              : fmt::format("--step {}: its loss depends on no parameter that it trains", options.step));
   std::erase(gradients, kNoValue);
-  parameters = std::move(reached);
+  parameters = std::move(trained);
 }
 
 void note_metadata(Program& program, const TrainingOptions& options, const LossRecord* loss) {
@@ -117,18 +117,19 @@ void add_step(Program& program, std::uint32_t step, const TrainingOptions& optio
   if (options.precision == DType::f16) scale.emplace(program, optimizer_prefix(options.step), options.loss_scale);
   Builder b(program, step);
   // Loss of one rank, if ranks share batches.
-  RankLoss own;
+  RankLoss loss_parts;
   if (options.bucket) {
-    own = add_rank_loss(b, loss_record, options);
+    loss_parts = add_rank_loss(b, loss_record, options);
   } else {
-    own.rank_loss = own.differentiated = joint ? require_loss_result(b) : add_head(b, loss_record, options);
+    loss_parts.rank_loss = loss_parts.differentiated =
+        joint ? require_loss_result(b) : add_head(b, loss_record, options);
   }
   std::vector<ValueId> gradients =
-      joint ? joint_gradients(b, parameters) : gradients_of(b, own.differentiated, parameters, scale);
+      joint ? joint_gradients(b, parameters) : gradients_of(b, loss_parts.differentiated, parameters, scale);
   drop_unreached(program, parameters, gradients, options, report);
   for (const TrainedParameter& p : parameters) trained.insert(p.state);
-  weigh(b, own.weight, gradients);
-  const ValueId loss = options.bucket ? mean_over_ranks(b, own.rank_loss) : own.rank_loss;
+  weigh(b, loss_parts.weight, gradients);
+  const ValueId loss = options.bucket ? mean_over_ranks(b, loss_parts.rank_loss) : loss_parts.rank_loss;
   if (options.bucket) share_buffers(b, *options.bucket);
   Update update(program, options, parameters, scale ? &*scale : nullptr);
   if (options.accumulate) {
@@ -143,11 +144,11 @@ void add_step(Program& program, std::uint32_t step, const TrainingOptions& optio
 
 /// Options of a named step: its loss, and a rule for all its parameters.
 TrainingOptions options_of_step(const TrainingOptions& options, const StepRule& step) {
-  TrainingOptions own = options;
-  own.step = step.name;
-  own.loss_result = step.loss;
-  own.rules.insert(own.rules.begin(), step.rule);
-  return own;
+  TrainingOptions step_options = options;
+  step_options.step = step.name;
+  step_options.loss_result = step.loss;
+  step_options.rules.insert(step_options.rules.begin(), step.rule);
+  return step_options;
 }
 
 /// Replaces train_step by a method for each step.
@@ -160,14 +161,14 @@ void add_named_steps(Program& program, std::uint32_t function, const TrainingOpt
     functions.push_back(static_cast<std::uint32_t>(program.functions.size()));
     program.functions.push_back(std::move(copy));
   }
-  const std::vector<NamedParameter> named = names_of(program, parameters);
+  const std::vector<NamedParameter> parameter_names = names_of(program, parameters);
   for (std::size_t i = 0; i < options.steps.size(); ++i) {
     const StepRule& step = options.steps[i];
-    std::vector<TrainedParameter> own;
+    std::vector<TrainedParameter> step_parameters;
     for (std::size_t k = 0; k < parameters.size(); ++k) {
-      if (trains(step, named[k])) own.push_back(parameters[k]);
+      if (trains(step, parameter_names[k])) step_parameters.push_back(parameters[k]);
     }
-    if (own.empty()) {
+    if (step_parameters.empty()) {
       std::vector<std::string> names;
       for (const State& s : program.states) {
         if (s.kind == State::Kind::parameter) names.push_back(s.name);
@@ -176,7 +177,7 @@ void add_named_steps(Program& program, std::uint32_t function, const TrainingOpt
                                                     step.trains, nearest_parameter(names, step.trains)));
     }
     program.functions[functions[i]].name = step.name;
-    add_step(program, functions[i], options_of_step(options, step), std::move(own), report, trained);
+    add_step(program, functions[i], options_of_step(options, step), std::move(step_parameters), report, trained);
   }
 }
 
@@ -221,15 +222,15 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
          "--train --precision: the file has a joint graph, whose gradients are already of its own precision; run its "
          "forward pass in torch.autocast before export");
   }
-  AddedAdapters added;
-  if (!options.lora.empty()) added = add_adapters(program, options.lora, options.lora_seed);
+  AddedAdapters adapters_added;
+  if (!options.lora.empty()) adapters_added = add_adapters(program, options.lora, options.lora_seed);
   std::vector<TrainedParameter> parameters =
       options.lora.empty() ? choose_parameters(program, step, options.freeze, options.rules, options.steps)
-                           : std::move(added.parameters);
+                           : std::move(adapters_added.parameters);
   if (!options.lora.empty()) require_matches(options.rules, names_of(program, parameters));
   TrainingReport report;
-  report.unadapted = std::move(added.left_out);
-  report.tied = std::move(added.tied);
+  report.unadapted = std::move(adapters_added.left_out);
+  report.tied_weights = std::move(adapters_added.tied_weights);
   report.frozen = count_parameters(program);
   for (const TrainedParameter& p : parameters) report.frozen -= p.tied_states.size();
   TrainingOptions evaluated = options;

@@ -11,12 +11,12 @@
 namespace tern {
 
 struct TrainingReport {
-  std::size_t trained = 0, frozen = 0;  ///< parameters
-  std::uint64_t elements = 0;           ///< elements of the trained parameters
-  std::vector<std::string> unused;      ///< parameters without a gradient; their values stay
-  std::vector<std::string> groups;      ///< settings and parameters of each group, for people; empty without rules
-  std::vector<std::string> unadapted;   ///< weights matched by TrainingOptions::lora, but not linear
-  std::vector<std::string> tied;        ///< weights matched by TrainingOptions::lora, but tied
+  std::size_t trained = 0, frozen = 0;    ///< parameters
+  std::uint64_t elements = 0;             ///< elements of the trained parameters
+  std::vector<std::string> unused;        ///< parameters without a gradient; their values stay
+  std::vector<std::string> groups;        ///< settings and parameters of each group, for people; empty without rules
+  std::vector<std::string> unadapted;     ///< weights matched by TrainingOptions::lora, but not linear
+  std::vector<std::string> tied_weights;  ///< weights matched by TrainingOptions::lora, but tied
 };
 
 /// Serves ImportOptions::transform of a program imported with ImportOptions::training. The program has `forward`, in

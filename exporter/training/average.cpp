@@ -27,8 +27,8 @@ ValueId written_value(const Function& f, std::uint32_t state) {
 /// The new value of a parameter, of its master if it has one.
 ValueId new_value(Builder& b, std::uint32_t parameter) {
   const int master = find_state(b.program(), std::string(training::kMasterState) + b.program().states[parameter].name);
-  const ValueId wide = master < 0 ? kNoValue : written_value(b.function(), static_cast<std::uint32_t>(master));
-  return wide != kNoValue ? wide : written_value(b.function(), parameter);
+  const ValueId master_value = master < 0 ? kNoValue : written_value(b.function(), static_cast<std::uint32_t>(master));
+  return master_value != kNoValue ? master_value : written_value(b.function(), parameter);
 }
 
 /// A parameter and its average, by state numbers.
@@ -37,14 +37,14 @@ struct Averaged {
 };
 
 std::vector<Averaged> averages_of(const Program& program) {
-  std::vector<Averaged> all;
+  std::vector<Averaged> averaged;
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
     const std::string& name = program.states[i].name;
     if (!name.starts_with(training::kAverageState)) continue;
     const int parameter = find_state(program, name.substr(training::kAverageState.size()));
-    if (parameter >= 0) all.push_back({static_cast<std::uint32_t>(parameter), i});
+    if (parameter >= 0) averaged.push_back({static_cast<std::uint32_t>(parameter), i});
   }
-  return all;
+  return averaged;
 }
 
 /// Reads the averages instead of the parameters. Tied parameters have one average.
@@ -52,17 +52,17 @@ void read_averages(Program& program, std::uint32_t function, const std::vector<A
   Builder b(program, function);
   const std::size_t inputs = b.function().inputs.size();
   for (std::size_t i = 0; i < inputs; ++i) {
-    const FunctionInput in = b.function().inputs[i];
-    if (in.kind != FunctionInput::Kind::state || in.value == kNoValue) continue;
+    const FunctionInput input = b.function().inputs[i];
+    if (input.kind != FunctionInput::Kind::state || input.value == kNoValue) continue;
     const auto found = std::ranges::find_if(averages, [&](const Averaged& a) {
-      return is_same_tensor(program.states[a.parameter], program.states[in.state]);
+      return is_same_tensor(program.states[a.parameter], program.states[input.state]);
     });
     if (found == averages.end()) continue;
     const std::size_t first = b.function().nodes.size();
-    const ValueId wide = value_of_state(program, b.function(), found->average);
-    const ValueId value = b.cast(wide, b.dtype(in.value));
+    const ValueId average_value = value_of_state(program, b.function(), found->average);
+    const ValueId value = b.cast(average_value, b.dtype(input.value));
     move_up(b.function(), first);
-    use_instead(b.function(), in.value, value);
+    use_instead(b.function(), input.value, value);
   }
 }
 
@@ -97,12 +97,12 @@ void WeightAverage::add(Builder& b) const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const ValueId next = new_value(b, parameters_[i].state);
     if (next == kNoValue) fail(ErrorCode::internal, "a step writes no new value of a parameter");
-    const ValueId before = value_of_state(b.program(), b.function(), averages_[i]);
+    const ValueId old_average = value_of_state(b.program(), b.function(), averages_[i]);
     const double weight = 1 - decay_;
     // The two forms of torch.lerp.
     const char* text = weight < 0.5 ? "n == 0 ? p : a + w * (p - a)" : "n == 0 ? p : p - (p - a) * (1 - w)";
     write_state(b, averages_[i],
-                b.expr(text, {{"n", steps}, {"p", next}, {"a", before}, {"w", weight}}, b.dtype(before)));
+                b.expr(text, {{"n", steps}, {"p", next}, {"a", old_average}, {"w", weight}}, b.dtype(old_average)));
   }
   write_state(b, steps_, b.expr("n + 1", {{"n", steps}}, DType::f32));
 }

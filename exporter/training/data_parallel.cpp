@@ -40,16 +40,16 @@ struct Bucket {
 };
 
 std::vector<Bucket> buckets_of(Builder& b, std::vector<ValueId> values, std::uint64_t max_bytes) {
-  const DefUse uses(b.function());
-  std::ranges::stable_sort(values, {}, [&](ValueId v) { return uses.producer(v); });
+  const DefUse def_use(b.function());
+  std::ranges::stable_sort(values, {}, [&](ValueId v) { return def_use.producer(v); });
   std::vector<Bucket> buckets;
   std::map<DType, std::size_t> open;
   for (ValueId v : values) {
     const DType t = b.dtype(v);
     const std::uint64_t size = bytes_of(b, v);
     auto it = open.find(t);
-    const bool fits = it != open.end() && buckets[it->second].bytes + size <= buckets[it->second].max_bytes;
-    if (!fits) {
+    const bool bucket_has_room = it != open.end() && buckets[it->second].bytes + size <= buckets[it->second].max_bytes;
+    if (!bucket_has_room) {
       const std::uint64_t limit = it == open.end() ? std::min(kFirstBucket, max_bytes) : max_bytes;
       open[t] = buckets.size();
       buckets.push_back({t, {}, 0, limit});
@@ -76,21 +76,21 @@ std::map<ValueId, ValueId> communicate(Builder& b, std::vector<ValueId> values, 
     bucket.started = start(b, sent, kind);
     move_up(b.function(), first);
   }
-  std::map<ValueId, ValueId> after;
+  std::map<ValueId, ValueId> reduced_values;
   for (const Bucket& bucket : buckets) {
-    const ValueId all = end(b, bucket.started);
+    const ValueId bucket_result = end(b, bucket.started);
     if (bucket.values.size() == 1) {
-      after[bucket.values[0]] = all;
+      reduced_values[bucket.values[0]] = bucket_result;
       continue;
     }
     Dim offset = 0;
     for (ValueId v : bucket.values) {
       const Dim count = b.numel(v);
-      after[v] = b.reshape(b.slice(all, 0, offset, count), b.shape(v));
+      reduced_values[v] = b.reshape(b.slice(bucket_result, 0, offset, count), b.shape(v));
       offset = b.pool().add(offset, count);
     }
   }
-  return after;
+  return reduced_values;
 }
 
 /// Mean of the ranks' counts. The collective starts with the function: the forward pass hides its latency.
@@ -102,9 +102,9 @@ ValueId mean_count(Builder& b, ValueId count, std::size_t first) {
 
 /// Sample count of the first input with a symbolic size.
 std::optional<Dim> samples(Builder& b) {
-  for (const FunctionInput& in : b.function().inputs) {
-    if (in.kind != FunctionInput::Kind::user || in.value == kNoValue) continue;
-    const Dims& shape = b.shape(in.value);
+  for (const FunctionInput& input : b.function().inputs) {
+    if (input.kind != FunctionInput::Kind::user || input.value == kNoValue) continue;
+    const Dims& shape = b.shape(input.value);
     if (!shape.empty() && !shape[0].is_const()) return shape[0];
   }
   return {};
@@ -134,8 +134,8 @@ RankLoss add_rank_loss(Builder& b, const LossRecord* loss, const TrainingOptions
     count = b.from_dim(b.numel(head.target));
   }
   const ValueId mean = mean_count(b, count, first);
-  const ValueId own = b.expr("s / n", {{"s", head.loss}, {"n", mean}}, b.dtype(head.loss));
-  return {own, kNoValue, own};
+  const ValueId rank_loss = b.expr("s / n", {{"s", head.loss}, {"n", mean}}, b.dtype(head.loss));
+  return {rank_loss, kNoValue, rank_loss};
 }
 
 void weigh(Builder& b, ValueId weight, std::vector<ValueId>& gradients) {
@@ -148,9 +148,9 @@ ValueId mean_over_ranks(Builder& b, ValueId v) {
 }
 
 std::vector<ValueId> mean_gradients(Builder& b, const std::vector<ValueId>& gradients, std::uint64_t bucket) {
-  std::map<ValueId, ValueId> means = communicate(b, gradients, CollectiveKind::all_reduce, bucket);
+  std::map<ValueId, ValueId> mean_of = communicate(b, gradients, CollectiveKind::all_reduce, bucket);
   std::vector<ValueId> list;
-  for (ValueId g : gradients) list.push_back(means.at(g));
+  for (ValueId g : gradients) list.push_back(mean_of.at(g));
   return list;
 }
 

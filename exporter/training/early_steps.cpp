@@ -47,12 +47,12 @@ std::int64_t last_reader(const Function& f, std::size_t end, const std::vector<V
 
 std::vector<std::vector<std::size_t>> early_steps(Builder& b, const std::vector<ValueId>& params,
                                                   const std::vector<ValueId>& gradients) {
-  const DefUse uses(b.function());
+  const DefUse def_use(b.function());
   const std::vector<std::int64_t> readers = last_readers(b.function(), b.function().nodes.size());
-  const auto ready = [&](std::size_t i) { return std::max(uses.producer(gradients[i]), readers[params[i]]); };
+  const auto ready_index = [&](std::size_t i) { return std::max(def_use.producer(gradients[i]), readers[params[i]]); };
   std::vector<std::size_t> order(params.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, ready);
+  std::ranges::stable_sort(order, {}, ready_index);
   std::vector<std::vector<std::size_t>> lists;
   std::uint64_t bytes = kTogether;
   for (std::size_t i : order) {

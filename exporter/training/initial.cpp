@@ -13,8 +13,8 @@ double PyTorchGenerator::uniform(DType dtype, double low, double high) {
     const std::uint64_t bits = upper << 32 | static_cast<std::uint32_t>(twister_());
     return std::fma(static_cast<double>(bits & ((std::uint64_t{1} << 53) - 1)) * 0x1p-53, high - low, low);
   }
-  const auto from = static_cast<float>(low), to = static_cast<float>(high);
-  return std::fma(static_cast<float>(twister_() & ((1U << 24) - 1)) * 0x1p-24F, to - from, from);
+  const auto low_bound = static_cast<float>(low), high_bound = static_cast<float>(high);
+  return std::fma(static_cast<float>(twister_() & ((1U << 24) - 1)) * 0x1p-24F, high_bound - low_bound, low_bound);
 }
 
 std::vector<std::byte> PyTorchGenerator::kaiming_uniform(const TensorType& matrix) {

@@ -6,8 +6,8 @@
 namespace tern {
 
 ValueId add_training_input(Builder& b, TensorType type, std::string_view name) {
-  for (const FunctionInput& in : b.function().inputs) {
-    if (in.kind == FunctionInput::Kind::user && in.name == name)
+  for (const FunctionInput& input : b.function().inputs) {
+    if (input.kind == FunctionInput::Kind::user && input.name == name)
       fail(ErrorCode::invalid_argument,
            fmt::format("--train: the program has an input '{0}', but training adds an input of that name; rename the "
                        "argument, or compute the loss in the program and give --loss none",

@@ -31,23 +31,24 @@ std::vector<ValueId> LossScale::unscaled(Builder& b, const std::vector<ValueId>&
 }
 
 ValueId LossScale::found_inf(Builder& b, const std::vector<ValueId>& gradients) {
-  std::vector<ValueId> parts;
+  std::vector<ValueId> overflow_flags;
   for (const ValueId g : gradients) {
     const ValueId bad = b.expr("isnan(g) || isinf(g) ? 1 : 0", {{"g", g}}, b.dtype(g), DType::f32);
-    parts.push_back(b.unsqueeze(b.reduce(bad, "max", b.all_axes(bad), false, DType::f32), 0));
+    overflow_flags.push_back(b.unsqueeze(b.reduce(bad, "max", b.all_axes(bad), false, DType::f32), 0));
   }
-  return b.reduce(parts.size() == 1 ? parts[0] : b.concat(parts, 0), "max", {0}, false, DType::f32);
+  return b.reduce(overflow_flags.size() == 1 ? overflow_flags[0] : b.concat(overflow_flags, 0), "max", {0}, false,
+                  DType::f32);
 }
 
 void LossScale::update(Builder& b, ValueId found_inf) const {
   const ValueId scale = value_of_state(b.program(), b.function(), scale_);
   const ValueId steps = value_of_state(b.program(), b.function(), steps_);
   // A scale that would be infinite does not grow.
-  const ValueId grown = b.expr("n + 1 < m ? s : (s * g < inf ? s * g : s)",
-                               {{"n", steps}, {"m", kGrowthInterval}, {"s", scale}, {"g", kGrowth}}, DType::f32);
+  const ValueId grown_scale = b.expr("n + 1 < m ? s : (s * g < inf ? s * g : s)",
+                                     {{"n", steps}, {"m", kGrowthInterval}, {"s", scale}, {"g", kGrowth}}, DType::f32);
   write_state(
       b, scale_,
-      b.expr("i != 0 ? s * h : g", {{"i", found_inf}, {"s", scale}, {"h", kBackoff}, {"g", grown}}, DType::f32));
+      b.expr("i != 0 ? s * h : g", {{"i", found_inf}, {"s", scale}, {"h", kBackoff}, {"g", grown_scale}}, DType::f32));
   write_state(
       b, steps_,
       b.expr("i != 0 || n + 1 >= m ? 0 : n + 1", {{"i", found_inf}, {"n", steps}, {"m", kGrowthInterval}}, DType::f32));

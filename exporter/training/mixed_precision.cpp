@@ -22,12 +22,13 @@ constexpr std::string_view kNarrowOperators[] = {
 
 class Narrowing {
  public:
-  Narrowing(Program& program, std::uint32_t function, DType narrow) : b_(program, function), narrow_(narrow) {}
+  Narrowing(Program& program, std::uint32_t function, DType narrow_dtype)
+      : b_(program, function), narrow_dtype_(narrow_dtype) {}
 
   std::size_t run() {
-    std::vector<Node> before = std::move(b_.function().nodes);
+    std::vector<Node> old_nodes = std::move(b_.function().nodes);
     b_.function().nodes.clear();
-    for (Node& n : before) {
+    for (Node& n : old_nodes) {
       b_.set_origin(n.origin, n.annotations);
       if (is_single(n) && has_precision(n.op)) {
         add_product(std::move(n));
@@ -55,23 +56,23 @@ class Narrowing {
     if (!is_plain_float32(v)) return v;
     if (const auto found = narrowed_.find(v); found != narrowed_.end()) return found->second;
     const auto view = views_.find(v);
-    ValueId narrow = kNoValue;
+    ValueId narrow_value = kNoValue;
     if (view != views_.end()) {
       Node copy = view->second;
       copy.inputs[0] = narrow_of(copy.inputs[0]);
       copy.outputs.clear();
-      narrow = b_.add(std::move(copy)).front();
+      narrow_value = b_.add(std::move(copy)).front();
     } else {
-      narrow = b_.cast(v, narrow_);
+      narrow_value = b_.cast(v, narrow_dtype_);
     }
-    return narrowed_[v] = narrow;
+    return narrowed_[v] = narrow_value;
   }
 
-  /// Makes `narrow`, converted back, the value `v`.
-  void define(ValueId v, ValueId narrow) {
-    b_.cast(narrow, DType::f32);
+  /// Makes `narrow_value`, converted back, the value `v`.
+  void define(ValueId v, ValueId narrow_value) {
+    b_.cast(narrow_value, DType::f32);
     b_.function().nodes.back().outputs[0] = v;
-    narrowed_[v] = narrow;
+    narrowed_[v] = narrow_value;
   }
 
   void add_product(Node n) {
@@ -95,14 +96,14 @@ class Narrowing {
   }
 
   void add_other(Node n) {
-    const bool single = is_single(n);
-    const ValueId result = single ? n.outputs[0] : kNoValue;
-    const bool rounds = single && n.op == Op::pointwise && is_narrow_operator(n) && reads_narrow(n);
-    if (single && is_view(n.op) && n.inputs.size() == 1) views_[result] = n;
+    const bool has_one_result = is_single(n);
+    const ValueId result = has_one_result ? n.outputs[0] : kNoValue;
+    const bool rounds = has_one_result && n.op == Op::pointwise && is_narrow_operator(n) && reads_narrow(n);
+    if (has_one_result && is_view(n.op) && n.inputs.size() == 1) views_[result] = n;
     const ValueId unrounded = rounds ? b_.add_value(TensorType(b_.type(result))) : kNoValue;
     if (rounds) n.outputs[0] = unrounded;
     b_.function().nodes.push_back(std::move(n));
-    if (rounds) define(result, b_.cast(unrounded, narrow_));
+    if (rounds) define(result, b_.cast(unrounded, narrow_dtype_));
   }
 
   bool is_narrow_operator(const Node& n) {
@@ -114,17 +115,17 @@ class Narrowing {
 
   /// True if all float32 operands with axes are narrow, and one is.
   bool reads_narrow(const Node& n) {
-    bool any = false;
+    bool has_narrowed = false;
     for (const ValueId v : n.inputs) {
       if (v == kNoValue || b_.rank(v) == 0 || b_.dtype(v) == DType::boolean) continue;
       if (!narrowed_.contains(v)) return false;
-      any = true;
+      has_narrowed = true;
     }
-    return any;
+    return has_narrowed;
   }
 
   Builder b_;
-  const DType narrow_;
+  const DType narrow_dtype_;
   std::map<ValueId, ValueId> narrowed_;  ///< 16-bit form of float32 values
   std::map<ValueId, Node> views_;        ///< by result
   std::size_t products_ = 0;
@@ -132,8 +133,8 @@ class Narrowing {
 
 }  // namespace
 
-std::size_t narrow_products(Program& program, std::uint32_t function, DType narrow) {
-  return Narrowing(program, function, narrow).run();
+std::size_t narrow_products(Program& program, std::uint32_t function, DType narrow_dtype) {
+  return Narrowing(program, function, narrow_dtype).run();
 }
 
 }  // namespace tern

@@ -9,9 +9,10 @@
 
 namespace tern {
 
-/// Computes the function's float32 products, convolutions and attention in `narrow` (bfloat16 or float16). Operators of
-/// PyTorch's autocast without a list of their own, such as relu and add, round their results to `narrow` if all their
-/// operands are narrow. Bodies of control flow stay as they are. Returns the number of changed products.
-std::size_t narrow_products(Program& program, std::uint32_t function, DType narrow);
+/// Computes the function's float32 products, convolutions and attention in `narrow_dtype` (bfloat16 or float16).
+/// Operators of PyTorch's autocast without a list of their own, such as relu and add, round their results to
+/// `narrow_dtype` if all their operands are narrow. Bodies of control flow stay as they are. Returns the number of
+/// changed products.
+std::size_t narrow_products(Program& program, std::uint32_t function, DType narrow_dtype);
 
 }  // namespace tern

@@ -20,18 +20,18 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::vector<std::string_view> split_text(std::string_view text, char separator) {
-  std::vector<std::string_view> pieces;
+  std::vector<std::string_view> items;
   for (std::size_t index; (index = text.find(separator)) != std::string_view::npos; text.remove_prefix(index + 1))
-    pieces.push_back(trimmed(text.substr(0, index)));
-  pieces.push_back(trimmed(text));
-  return pieces;
+    items.push_back(trimmed(text.substr(0, index)));
+  items.push_back(trimmed(text));
+  return items;
 }
 
-[[noreturn]] void refuse_rule(const std::string& text, std::string_view why) {
+[[noreturn]] void refuse_rule(const std::string& text, std::string_view reason) {
   fail(ErrorCode::invalid_argument,
        fmt::format("--params '{}': {}. It takes 'SELECTOR: SETTING, SETTING', such as 'norm*|*.bias: weight-decay=0', "
                    "'lm_head: lr=0.1x' or 'ndim<2: optimizer=adamw, lr=3e-4'; settings are lr, frozen, optimizer, {}",
-                   text, why, optimizers::setting_names()));
+                   text, reason, optimizers::setting_names()));
 }
 
 constexpr std::string_view kAxes = "ndim";
@@ -163,12 +163,13 @@ double rate_factor(const ParameterRule& rule, const optimizers::OptimizerOptions
 void require_matches(const std::vector<ParameterRule>& rules, const std::vector<NamedParameter>& parameters) {
   for (const ParameterRule& rule : rules) {
     std::vector<std::string> names;
-    bool any = false;
+    bool is_matched = false;
     for (const NamedParameter& p : parameters) {
       names.insert(names.end(), p.names.begin(), p.names.end());
-      any = any || std::ranges::any_of(p.names, [&](const std::string& name) { return selects(rule, name, p.rank); });
+      is_matched = is_matched ||
+                   std::ranges::any_of(p.names, [&](const std::string& name) { return selects(rule, name, p.rank); });
     }
-    if (any) continue;
+    if (is_matched) continue;
     fail(ErrorCode::invalid_argument,
          fmt::format("--params '{}': no parameter matches; 'tern inspect --weights 1000' lists them{}", rule.selector,
                      nearest_parameter(names, rule.selector)));
@@ -178,7 +179,7 @@ void require_matches(const std::vector<ParameterRule>& rules, const std::vector<
 std::vector<ParameterTraining> apply_rules(const std::vector<ParameterRule>& rules,
                                            const optimizers::OptimizerOptions& options,
                                            const std::vector<NamedParameter>& parameters) {
-  std::vector<ParameterTraining> all;
+  std::vector<ParameterTraining> trainings;
   for (const NamedParameter& p : parameters) {
     ParameterTraining t{options};
     for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -196,24 +197,25 @@ std::vector<ParameterTraining> apply_rules(const std::vector<ParameterRule>& rul
       t.options.lr = options.lr * rate_factor(rule, options);
     }
     optimizers::check_options(t.options);
-    all.push_back(t);
+    trainings.push_back(t);
   }
-  return all;
+  return trainings;
 }
 
 std::string nearest_parameter(const std::vector<std::string>& names, const std::string& selector) {
-  std::string plain = selector;
-  std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
+  std::string plain_selector = selector;
+  std::erase_if(plain_selector, [](char c) { return c == '*' || c == '?'; });
   const std::string* nearest = nullptr;
   std::size_t lower = 0;
   for (const std::string& name : names) {
     // The name itself and its modules: a pattern may select either.
-    std::size_t here = distance(plain, name);
+    std::size_t edit_distance_here = distance(plain_selector, name);
     for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
-      here = std::min(here, distance(plain, std::string_view(name).substr(0, dot)));
-    if (nearest != nullptr && here >= lower) continue;
+      edit_distance_here =
+          std::min(edit_distance_here, distance(plain_selector, std::string_view(name).substr(0, dot)));
+    if (nearest != nullptr && edit_distance_here >= lower) continue;
     nearest = &name;
-    lower = here;
+    lower = edit_distance_here;
   }
   return nearest == nullptr ? "" : fmt::format("; the nearest is '{}'", nearest->substr(0, 200));
 }

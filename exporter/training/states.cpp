@@ -49,13 +49,14 @@ std::vector<std::byte> values_of_state(const Program& program, const State& s, D
   const auto target_size = static_cast<std::size_t>(element_size(dtype));
   std::uint64_t bytes = 0;
   if (!byte_size(s.type, &bytes)) fail(ErrorCode::internal, "a parameter has a symbolic size");
-  const std::span<const std::byte> from = program.source->bytes(s.storage);
+  const std::span<const std::byte> storage_bytes = program.source->bytes(s.storage);
   std::vector<std::byte> values(bytes / size * target_size);
   std::vector<std::int64_t> index(s.strides.size(), 0);
   for (std::size_t i = 0; i < bytes / size; ++i) {
-    std::int64_t at = s.offset;
-    for (std::size_t d = 0; d < index.size(); ++d) at += index[d] * s.strides[d];
-    convert(from.data() + static_cast<std::size_t>(at) * size, s.type.dtype, values.data() + i * target_size, dtype, 1);
+    std::int64_t element_offset = s.offset;
+    for (std::size_t d = 0; d < index.size(); ++d) element_offset += index[d] * s.strides[d];
+    convert(storage_bytes.data() + static_cast<std::size_t>(element_offset) * size, s.type.dtype,
+            values.data() + i * target_size, dtype, 1);
     for (std::size_t d = index.size(); d-- > 0;) {
       if (++index[d] < s.type.shape[d].value()) break;
       index[d] = 0;

@@ -12,18 +12,18 @@
 namespace tern {
 namespace {
 
-[[noreturn]] void refuse_step(const std::string& text, std::string_view why) {
+[[noreturn]] void refuse_step(const std::string& text, std::string_view reason) {
   fail(ErrorCode::invalid_argument,
        fmt::format("--step '{}': {}. It takes 'NAME: loss=RESULT, trains=SELECTOR, freeze=SELECTOR, every=N' and the "
                    "settings of --params, such as 'critic: loss=1, trains=critic|trunk, optimizer=adam, lr=1e-3'",
-                   text, why));
+                   text, reason));
 }
 
 bool is_method_name(std::string_view name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const bool plain = !name.empty() && letter(name[0]) &&
-                     std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-  return plain && name != training::kForward && name != training::kLoss && name != training::kAccumulate &&
+  const bool is_identifier = !name.empty() && letter(name[0]) &&
+                             std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  return is_identifier && name != training::kForward && name != training::kLoss && name != training::kAccumulate &&
          name != training::kApply;
 }
 
@@ -69,10 +69,10 @@ StepRule parse_step_rule(const std::string& text) {
   step.name = trim_spaces(std::string_view(text).substr(0, colon));
   if (!is_method_name(step.name)) refuse_step(text, "the name must have letters, digits and _, and be no other method");
   std::string settings;
-  for (std::string_view left = std::string_view(text).substr(colon + 1); !left.empty();) {
-    const std::size_t comma = left.find(',');
-    const std::string_view item = trim_spaces(left.substr(0, comma));
-    left = comma == std::string_view::npos ? "" : left.substr(comma + 1);
+  for (std::string_view remaining = std::string_view(text).substr(colon + 1); !remaining.empty();) {
+    const std::size_t comma = remaining.find(',');
+    const std::string_view item = trim_spaces(remaining.substr(0, comma));
+    remaining = comma == std::string_view::npos ? "" : remaining.substr(comma + 1);
     const std::size_t equals = item.find('=');
     const std::string_view name = trim_spaces(item.substr(0, equals));
     const std::string value(equals == std::string_view::npos ? "" : trim_spaces(item.substr(equals + 1)));
@@ -117,9 +117,9 @@ std::vector<std::string> step_names(const Program& program) {
   std::vector<std::string> names;
   for (const auto& [key, text] : program.metadata) {
     if (key != training::kStepsKey) continue;
-    for (std::string_view left = text; !left.empty();) {
-      const std::string_view item = left.substr(0, left.find(' '));
-      left.remove_prefix(std::min(left.size(), item.size() + 1));
+    for (std::string_view remaining = text; !remaining.empty();) {
+      const std::string_view item = remaining.substr(0, remaining.find(' '));
+      remaining.remove_prefix(std::min(remaining.size(), item.size() + 1));
       names.emplace_back(item.substr(0, item.find(':')));
     }
   }

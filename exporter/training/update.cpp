@@ -55,15 +55,16 @@ const std::vector<Update::Group>& Update::groups() {
       std::string name = optimizer_prefix(options_.step) + std::string(t.name);
       g.owners.push_back(t.parameter);
       if (t.parameter < 0) {
-        const auto same = std::ranges::find_if(first_of, [&](const auto& other) {
-          return other.first == t.name && (t.name == "step" || other.second->training == g.training);
+        const auto same_entry = std::ranges::find_if(first_of, [&](const auto& entry) {
+          return entry.first == t.name && (t.name == "step" || entry.second->training == g.training);
         });
-        if (same != first_of.end()) {
-          g.states.push_back(shared[static_cast<std::size_t>(same - first_of.begin())]);
+        if (same_entry != first_of.end()) {
+          g.states.push_back(shared[static_cast<std::size_t>(same_entry - first_of.begin())]);
           continue;
         }
-        const auto before = std::ranges::count(first_of, t.name, [](const auto& other) { return other.first; });
-        if (before > 0) name += fmt::format(".{}", before);
+        const auto same_name_count =
+            std::ranges::count(first_of, t.name, [](const auto& entry) { return entry.first; });
+        if (same_name_count > 0) name += fmt::format(".{}", same_name_count);
         first_of.emplace_back(t.name, &g);
         shared.push_back(add_training_state(program_, std::move(name), t.type, t.initial));
         g.states.push_back(shared.back());
@@ -91,27 +92,27 @@ bool Update::has_masters(const Group& g) const {
 /// Splits a group's parameters into lists for joint steps, the function's last list first.
 std::vector<Update::Group> Update::split_group(Builder& b, const Group& g,
                                                const std::vector<ValueId>& gradients) const {
-  std::vector<ValueId> params, own;
+  std::vector<ValueId> params, step_gradients;
   for (std::size_t i : g.parameters) {
     params.push_back(value_of_state(program_, b.function(), parameters_[i].state));
-    own.push_back(gradients[i]);
+    step_gradients.push_back(gradients[i]);
   }
-  std::vector<Group> all;
-  for (const std::vector<std::size_t>& members : early_steps(b, params, own)) {
-    Group part{g.dtype, g.coded, g.training, {}, {}, {}, {}};
+  std::vector<Group> split_groups;
+  for (const std::vector<std::size_t>& members : early_steps(b, params, step_gradients)) {
+    Group subgroup{g.dtype, g.coded, g.training, {}, {}, {}, {}};
     for (std::size_t i : members) {
-      part.parameters.push_back(g.parameters[i]);
-      if (!g.masters.empty()) part.masters.push_back(g.masters[i]);
+      subgroup.parameters.push_back(g.parameters[i]);
+      if (!g.masters.empty()) subgroup.masters.push_back(g.masters[i]);
     }
     for (std::size_t s = 0; s < g.states.size(); ++s) {
       const std::int64_t owner = g.owners[s];
       if (owner >= 0 && !std::ranges::binary_search(members, static_cast<std::size_t>(owner))) continue;
-      part.states.push_back(g.states[s]);
-      part.owners.push_back(owner);
+      subgroup.states.push_back(g.states[s]);
+      subgroup.owners.push_back(owner);
     }
-    all.push_back(std::move(part));
+    split_groups.push_back(std::move(subgroup));
   }
-  return all;
+  return split_groups;
 }
 
 /// The archive's rate, or times the factor of the rule that gives the group's rate. Computed at the function's start:
@@ -139,12 +140,13 @@ ValueId Update::rate_of(Builder& b, const Group& g, ValueId rate, std::map<std::
 
 void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gradients, ValueId rate,
                       ValueId found_inf, std::vector<std::uint32_t>& written) {
-  std::vector<ValueId> params, own, states;
+  std::vector<ValueId> params, step_gradients, states;
   for (std::size_t i : g.parameters) {
     params.push_back(value_of_state(program_, b.function(), parameters_[i].state));
-    own.push_back(gradients[i]);
+    step_gradients.push_back(gradients[i]);
   }
-  if (options_.clip_value && !options_.clip_norm) own = optimizers::clip_by_value(b, own, *options_.clip_value);
+  if (options_.clip_value && !options_.clip_norm)
+    step_gradients = optimizers::clip_by_value(b, step_gradients, *options_.clip_value);
   for (std::uint32_t s : g.states) states.push_back(value_of_state(program_, b.function(), s));
   optimizers::StepInputs inputs;
   inputs.lr = rate;
@@ -156,7 +158,8 @@ void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gr
   if (steps_masters) params.swap(inputs.masters), inputs.masters.clear();
   optimizers::OptimizerOptions options = g.training.options;
   options.coded = g.coded;
-  const optimizers::StepResults results = optimizers::optimizer_step(b, options, params, own, states, inputs);
+  const optimizers::StepResults results =
+      optimizers::optimizer_step(b, options, params, step_gradients, states, inputs);
   for (std::size_t i = 0; i < params.size(); ++i) {
     const ValueId next = results.params.at(i);
     write_state(b, parameters_[g.parameters[i]].state, b.cast(next, b.dtype(rounded[i])));
@@ -198,14 +201,14 @@ ValueId Update::add_updates(Builder& b, std::vector<ValueId> gradients) {
     for (const Group& g : groups()) add_part(b, g, gradients, rate_of(b, g, rate, rates), found_inf, written);
     return norm;
   }
-  std::vector<Group> all;
+  std::vector<Group> split_groups;
   for (const Group& g : groups()) rate_of(b, g, rate, rates);
-  for (const Group& g : groups()) std::ranges::move(split_group(b, g, gradients), std::back_inserter(all));
-  for (const Group& part : all) {
+  for (const Group& g : groups()) std::ranges::move(split_group(b, g, gradients), std::back_inserter(split_groups));
+  for (const Group& subgroup : split_groups) {
     const std::size_t first = b.function().nodes.size();
-    add_part(b, part, gradients, rate_of(b, part, rate, rates), kNoValue, written);
+    add_part(b, subgroup, gradients, rate_of(b, subgroup, rate, rates), kNoValue, written);
     std::vector<ValueId> params;
-    for (std::size_t i : part.parameters)
+    for (std::size_t i : subgroup.parameters)
       params.push_back(value_of_state(program_, b.function(), parameters_[i].state));
     move_up(b.function(), first, last_reader(b.function(), first, params));
   }
@@ -219,7 +222,7 @@ std::vector<std::string> Update::describe_groups() const {
   for (const ParameterTraining& t : training_) {
     if (std::ranges::find(kinds, t) == kinds.end()) kinds.push_back(t);
   }
-  constexpr std::size_t kNamed = 4;
+  constexpr std::size_t kMaxNames = 4;
   for (const ParameterTraining& kind : kinds) {
     std::size_t count = 0;
     std::uint64_t elements = 0;
@@ -229,10 +232,10 @@ std::vector<std::string> Update::describe_groups() const {
       const State& s = program_.states[parameters_[i].state];
       std::uint64_t bytes = 0;
       if (byte_size(s.type, &bytes)) elements += bytes / static_cast<std::uint64_t>(element_size(s.type.dtype));
-      if (count < kNamed) names += (count == 0 ? "" : ", ") + s.name;
+      if (count < kMaxNames) names += (count == 0 ? "" : ", ") + s.name;
       ++count;
     }
-    if (count > kNamed) names += ", ...";
+    if (count > kMaxNames) names += ", ...";
     lines.push_back(fmt::format("{}{}; {} parameter{} of {} elements: {}",
                                 options_.step.empty() ? "" : options_.step + ": ", optimizers::describe(kind.options),
                                 count, count == 1 ? "" : "s", elements, names));

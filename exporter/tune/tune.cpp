@@ -62,8 +62,8 @@ class Tuner {
  private:
   void find_kinds(const Trial& rules) {
     const auto times = rules.node_times();
-    double all = 0;
-    for (const auto& [node, seconds] : times) all += seconds;
+    double total_seconds = 0;
+    for (const auto& [node, seconds] : times) total_seconds += seconds;
     std::map<std::string, TuneKind> kinds;
     for (const auto& [position, step] : rules.steps()) {
       TuneKind& kind = kinds[step.kind + std::string(name_of(step.chosen))];
@@ -75,7 +75,7 @@ class Tuner {
       if (found != times.end()) kind.seconds += found->second;
     }
     for (auto& [text, kind] : kinds) {
-      if (kind.seconds < kWorthATrial * all) continue;
+      if (kind.seconds < kWorthATrial * total_seconds) continue;
       kind.neighbourhood = rules.nodes_with_neighbours(kind.locations);
       kinds_.push_back(std::move(kind));
     }
@@ -83,10 +83,10 @@ class Tuner {
   }
 
   /// All that was found, and one kind done otherwise.
-  Tuning tuning_with(const TuneKind* changed, AlgorithmChoice choice) const {
+  Tuning tuning_with(const TuneKind* changed_kind, AlgorithmChoice choice) const {
     Tuning tuning = report_.tuning;
     for (const TuneKind& kind : kinds_) {
-      const AlgorithmChoice chosen = &kind == changed ? choice : kind.best_choice;
+      const AlgorithmChoice chosen = &kind == changed_kind ? choice : kind.best_choice;
       if (chosen == kind.rule) continue;
       for (const auto& [function, node] : kind.locations)
         tuning.choices.push_back({function, node, std::string(name_of(chosen))});
@@ -109,45 +109,45 @@ class Tuner {
     }
     auto trial = std::make_unique<Trial>(model_, tuning_with(&kind, choice));
     trial->run(workload_, {});
-    const auto taken = [&](const NodeLocation& p) { return trial->steps().at(p).chosen == choice; };
-    if (!std::ranges::all_of(kind.locations, taken)) return;
+    const auto is_chosen = [&](const NodeLocation& p) { return trial->steps().at(p).chosen == choice; };
+    if (!std::ranges::all_of(kind.locations, is_chosen)) return;
     ++report_.trials;
-    const PairedRuns turns = take_turns(*best_trial_, *trial, kind.neighbourhood);
-    if (!is_better(turns)) return;
+    const PairedRuns paired_runs = take_turns(*best_trial_, *trial, kind.neighbourhood);
+    if (!is_better(paired_runs)) return;
     kind.best_choice = choice;
     found_ = std::move(trial);
     best_trial_ = found_.get();
   }
 
   /// The two programs take turns in going first.
-  PairedRuns take_turns(Trial& before, Trial& after, const NodeNames& nodes, double seconds = kSecondsOfTurns) {
-    for (int i = 1; i < kWarmUp; ++i) after.run(workload_, {});
-    PairedRuns turns;
-    const auto run = [&](Trial& trial, PairedRuns::Side& side) {
+  PairedRuns take_turns(Trial& old_trial, Trial& new_trial, const NodeNames& nodes, double seconds = kSecondsOfTurns) {
+    for (int i = 1; i < kWarmUp; ++i) new_trial.run(workload_, {});
+    PairedRuns paired_runs;
+    const auto run = [&](Trial& trial, PairedRuns::RunSeconds& seconds_out) {
       const Trial::Time time = trial.run(workload_, nodes);
-      side.function.push_back(time.function);
-      side.nodes.push_back(time.nodes);
+      seconds_out.function.push_back(time.function);
+      seconds_out.nodes.push_back(time.nodes);
     };
     const auto begin = Clock::now();
     for (std::size_t i = 0; i < kMostTurns && (i < kFewestTurns || since(begin) < seconds); ++i) {
-      if (i % 2 == 0) run(before, turns.original);
-      run(after, turns.changed);
-      if (i % 2 == 1) run(before, turns.original);
-      if (is_hopeless(turns)) break;
+      if (i % 2 == 0) run(old_trial, paired_runs.original);
+      run(new_trial, paired_runs.changed);
+      if (i % 2 == 1) run(old_trial, paired_runs.original);
+      if (is_hopeless(paired_runs)) break;
     }
-    return turns;
+    return paired_runs;
   }
 
   /// Compares all changes together with the rules: single gains may have been luck.
   void finish(Trial& rules) {
-    NodeNames changed;
+    NodeNames changed_nodes;
     for (const TuneKind& kind : kinds_) {
-      if (kind.best_choice != kind.rule) changed.insert(kind.neighbourhood.begin(), kind.neighbourhood.end());
+      if (kind.best_choice != kind.rule) changed_nodes.insert(kind.neighbourhood.begin(), kind.neighbourhood.end());
     }
-    const PairedRuns turns = take_turns(rules, *best_trial_, changed, kSecondsAtTheEnd);
-    report_.seconds_before = report_.seconds_after = median(turns.original.function);
-    if (changed.empty() || !is_better(turns)) return;
-    report_.seconds_after = median(turns.changed.function);
+    const PairedRuns paired_runs = take_turns(rules, *best_trial_, changed_nodes, kSecondsAtTheEnd);
+    report_.seconds_before = report_.seconds_after = median(paired_runs.original.function);
+    if (changed_nodes.empty() || !is_better(paired_runs)) return;
+    report_.seconds_after = median(paired_runs.changed.function);
     report_.tuning = tuning_with(nullptr, {});
     for (const TuneKind& kind : kinds_) {
       if (kind.best_choice != kind.rule)

@@ -15,10 +15,10 @@ double quantile(std::vector<double> values, double q) {
 
 /// Relative gain of each turn.
 std::vector<double> gains(const PairedRuns& t) {
-  std::vector<double> all;
+  std::vector<double> run_gains;
   for (std::size_t i = 0; i < t.changed.function.size(); ++i)
-    all.push_back(1 - t.changed.function[i] / t.original.function[i]);
-  return all;
+    run_gains.push_back(1 - t.changed.function[i] / t.original.function[i]);
+  return run_gains;
 }
 
 }  // namespace
@@ -28,21 +28,21 @@ double median(std::vector<double> values) {
 }
 
 bool is_better(const PairedRuns& t) {
-  const std::size_t turns = t.changed.function.size();
-  if (turns < kFewest || median(gains(t)) < kSlower) return false;
+  const std::size_t run_count = t.changed.function.size();
+  if (run_count < kFewest || median(gains(t)) < kSlower) return false;
   std::vector<double> of_nodes;
-  for (std::size_t i = 0; i < turns; ++i)
+  for (std::size_t i = 0; i < run_count; ++i)
     of_nodes.push_back((t.original.nodes[i] - t.changed.nodes[i]) / t.original.function[i]);
   if (quantile(of_nodes, 0.25) <= 0) return false;
   return median(of_nodes) > kWorthIt || quantile(t.changed.nodes, 0.75) < quantile(t.original.nodes, 0.25);
 }
 
 bool is_hopeless(const PairedRuns& t) {
-  const std::size_t turns = t.changed.function.size();
-  if (turns < 2) return false;
-  const std::vector<double> all = gains(t);
-  const double best = std::ranges::max(all);
-  return best < kHopelessAtOnce || (turns >= kFewest && best < 0 && median(all) < kHopeless);
+  const std::size_t run_count = t.changed.function.size();
+  if (run_count < 2) return false;
+  const std::vector<double> run_gains = gains(t);
+  const double best_gain = std::ranges::max(run_gains);
+  return best_gain < kHopelessAtOnce || (run_count >= kFewest && best_gain < 0 && median(run_gains) < kHopeless);
 }
 
 }  // namespace tern

@@ -44,9 +44,9 @@ Tensor made_up(const TensorType& type, const std::vector<std::int64_t>& expressi
 
 Workload::Call call_of(const Function& f, const std::vector<std::int64_t>& expressions, double integer) {
   Workload::Call call{f.name, {}};
-  for (const FunctionInput& in : f.inputs) {
-    if (in.kind == FunctionInput::Kind::user)
-      call.inputs.push_back(made_up(f.values[static_cast<std::size_t>(in.value)].type, expressions, integer));
+  for (const FunctionInput& input : f.inputs) {
+    if (input.kind == FunctionInput::Kind::user)
+      call.inputs.push_back(made_up(f.values[static_cast<std::size_t>(input.value)].type, expressions, integer));
   }
   return call;
 }
@@ -122,10 +122,10 @@ Trial::Trial(const Model& model, const Tuning& tuning, Precision precision)
       session_(PreparedModel(prepared_)) {}
 
 void Trial::prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
-                     AlgorithmChoice taken) {
+                     AlgorithmChoice choice) {
   std::string what(op_name(call.node->op));
   if (call.in.size() > 1) what += fmt::format(" {} by {}", shape_text(call.in[0]), shape_text(call.in[1]));
-  steps_[{function, number}] = {kind_of(call), std::move(what), kernel.algorithms, taken};
+  steps_[{function, number}] = {kind_of(call), std::move(what), kernel.algorithms, choice};
 }
 
 void Trial::estimated(std::uint32_t function, std::uint32_t number, std::vector<AlgorithmCost> costs) {

@@ -62,7 +62,7 @@ class Trial : private EstimateObserver {
 
  private:
   void prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
-                AlgorithmChoice taken) override;
+                AlgorithmChoice choice) override;
   void estimated(std::uint32_t function, std::uint32_t number, std::vector<AlgorithmCost> costs) override;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SeenStep> steps_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<AlgorithmCost>> estimates_;

@@ -58,9 +58,10 @@ void Automaton::expand(std::uint32_t position, std::uint32_t parent) {
         fail(ErrorCode::runtime, "the grammar has too many ways to read this text; make its alternatives differ early");
     } else if (code != Grammar::kEnd) {
       // A rule at the end of an alternative returns to the place below: loops need no deeper stack.
-      const std::uint32_t rest =
+      const std::uint32_t parent_stack =
           grammar_.symbol_at(s.position + 1) == Grammar::kEnd ? s.parent : stack(s.position + 1, s.parent);
-      for (const std::uint32_t alternative : grammar_.alternatives(code)) worklist_.push_back(stack(alternative, rest));
+      for (const std::uint32_t alternative : grammar_.alternatives(code))
+        worklist_.push_back(stack(alternative, parent_stack));
     } else if (s.parent == kBottom) {
       accepts_ = true;
     } else {
@@ -79,7 +80,7 @@ Automaton::State Automaton::take_expanded() {
   const auto [found, is_new] = known_states_.emplace(std::move(key), static_cast<State>(states_.size()));
   if (!is_new) return found->second;
   if (states_.size() >= kMaxStates) fail(ErrorCode::runtime, "the grammar needs too many states for this text");
-  Set set;
+  StackSet set;
   set.accepts = accepts;
   set.distance = accepts ? 0 : std::numeric_limits<std::uint32_t>::max();
   for (const std::uint32_t s : stacks) set.distance = std::min(set.distance, stacks_[s].distance);
@@ -91,7 +92,7 @@ Automaton::State Automaton::take_expanded() {
 
 Automaton::State Automaton::advance(State state, unsigned char byte) {
   if (state == kDead) return kDead;
-  Set& set = states_[static_cast<std::size_t>(state)];
+  StackSet& set = states_[static_cast<std::size_t>(state)];
   if (!set.next) {
     set.next = std::make_unique<std::array<State, 256>>();
     set.next->fill(kUnknown);
@@ -131,12 +132,12 @@ TokenMask Automaton::compute(State state, const TokenTable& table, std::uint64_t
       path[++valid] = next;
     }
     if (valid < text.size()) continue;
-    const std::uint32_t left = distance(path[valid]);
-    if (left > tokens_left) continue;
+    const std::uint32_t min_bytes_left = distance(path[valid]);
+    if (min_bytes_left > tokens_left) continue;
     mask.bits[static_cast<std::size_t>(entry.token) / 64] |= std::uint64_t{1}
                                                              << (static_cast<std::size_t>(entry.token) % 64);
     ++mask.count;
-    mask.largest_distance = std::max(mask.largest_distance, left);
+    mask.largest_distance = std::max(mask.largest_distance, min_bytes_left);
   }
   return mask;
 }

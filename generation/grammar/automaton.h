@@ -63,7 +63,7 @@ class Automaton {
   struct Stack {
     std::uint32_t position, parent, distance;
   };
-  struct Set {
+  struct StackSet {
     std::vector<std::uint32_t> stacks;
     bool accepts = false;
     std::uint32_t distance = 0;
@@ -83,7 +83,7 @@ class Automaton {
   Grammar grammar_;
   std::vector<Stack> stacks_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_stacks_;
-  std::vector<Set> states_;
+  std::vector<StackSet> states_;
   std::unordered_map<std::vector<std::uint32_t>, State, HashStacks> known_states_;
   State start_ = 0;
   std::unordered_map<State, TokenMask> masks_;

@@ -25,23 +25,23 @@ std::string utf8_text(std::uint32_t c) {
 void add_range(Builder& b, std::string_view first, std::string_view last, const Symbols& begin,
                std::vector<Symbols>& alternatives) {
   const auto low = static_cast<unsigned char>(first[0]), high = static_cast<unsigned char>(last[0]);
-  const auto with = [&](unsigned from, unsigned to) { return joined({begin, {b.byte_range(from, to)}}); };
+  const auto add_suffixes = [&](unsigned from, unsigned to) { return joined({begin, {b.byte_range(from, to)}}); };
   if (first.size() == 1) {
-    alternatives.push_back(with(low, high));
+    alternatives.push_back(add_suffixes(low, high));
     return;
   }
   const std::string lowest(first.size() - 1, '\x80'), highest(first.size() - 1, '\xBF');
-  if (low == high) return add_range(b, first.substr(1), last.substr(1), with(low, low), alternatives);
+  if (low == high) return add_range(b, first.substr(1), last.substr(1), add_suffixes(low, low), alternatives);
   unsigned middle = low, end = high;
   if (first.substr(1) != lowest) {
-    add_range(b, first.substr(1), highest, with(low, low), alternatives);
+    add_range(b, first.substr(1), highest, add_suffixes(low, low), alternatives);
     ++middle;
   }
   if (last.substr(1) != highest) {
-    add_range(b, lowest, last.substr(1), with(high, high), alternatives);
+    add_range(b, lowest, last.substr(1), add_suffixes(high, high), alternatives);
     --end;
   }
-  if (middle <= end) add_range(b, lowest, highest, with(middle, end), alternatives);
+  if (middle <= end) add_range(b, lowest, highest, add_suffixes(middle, end), alternatives);
 }
 
 std::vector<Symbols> utf8_alternatives(Builder& builder, const Characters& set) {
@@ -76,14 +76,15 @@ Symbol hexadecimal(Builder& b, std::string_view digits) {
 }  // namespace
 
 Characters normalized(Characters set) {
-  Characters parts;
+  Characters clipped;
   for (const auto& [first, last] : set) {
-    if (first < kFirstSurrogate) parts.emplace_back(first, std::min(last, kFirstSurrogate - 1));
-    if (last > kLastSurrogate) parts.emplace_back(std::max(first, kLastSurrogate + 1), std::min(last, kLastCharacter));
+    if (first < kFirstSurrogate) clipped.emplace_back(first, std::min(last, kFirstSurrogate - 1));
+    if (last > kLastSurrogate)
+      clipped.emplace_back(std::max(first, kLastSurrogate + 1), std::min(last, kLastCharacter));
   }
-  std::ranges::sort(parts);
+  std::ranges::sort(clipped);
   Characters result;
-  for (const auto& [first, last] : parts) {
+  for (const auto& [first, last] : clipped) {
     if (!result.empty() && first <= result.back().second + 1) {
       result.back().second = std::max(result.back().second, last);
     } else {
@@ -112,18 +113,18 @@ Symbol utf8(Builder& builder, const Characters& set) {
 
 Symbol json_character(Builder& builder, const Characters& set) {
   const Characters normal_set = normalized(set);
-  Characters plain;
+  Characters unescaped;
   for (const auto& range : normal_set) {
     // Parts of the range outside of the escaped characters.
     std::uint32_t next = std::max<std::uint32_t>(range.first, 0x20);
     for (const std::uint32_t c : {std::uint32_t{'"'}, std::uint32_t{'\\'}}) {
       if (c < next || c > range.second) continue;
-      if (c > next) plain.emplace_back(next, c - 1);
+      if (c > next) unescaped.emplace_back(next, c - 1);
       next = c + 1;
     }
-    if (next <= range.second) plain.emplace_back(next, range.second);
+    if (next <= range.second) unescaped.emplace_back(next, range.second);
   }
-  std::vector<Symbols> alternatives = utf8_alternatives(builder, plain);
+  std::vector<Symbols> alternatives = utf8_alternatives(builder, unescaped);
   for (const auto& [first, last] : normal_set) {
     for (std::uint32_t c = first; c <= std::min<std::uint32_t>(last, '\\'); ++c) {
       const auto* escape = std::ranges::find(kEscapes, c, [](const auto& e) { return e.first; });

@@ -24,7 +24,7 @@ class GbnfReader {
     if (text::valid_size(text) != text.size()) fail_at("the text is not UTF-8");
   }
 
-  Grammar read() {
+  Grammar read_grammar() {
     skip_space(true);
     while (position_ < text_.size()) read_rule();
     for (const auto& [name, rule] : rules_) {
@@ -41,9 +41,9 @@ class GbnfReader {
     bool is_defined = false;
   };
 
-  [[noreturn]] void fail_at(const std::string& why) const {
+  [[noreturn]] void fail_at(const std::string& reason) const {
     const auto line = 1 + std::ranges::count(text_.substr(0, position_), '\n');
-    fail(ErrorCode::invalid_argument, fmt::format("grammar, line {}: {}", line, why));
+    fail(ErrorCode::invalid_argument, fmt::format("grammar, line {}: {}", line, reason));
   }
   bool starts_with(std::string_view s) const { return text_.substr(position_).starts_with(s); }
   bool consume(std::string_view s) {
@@ -235,7 +235,7 @@ class GbnfReader {
 }  // namespace
 
 Grammar gbnf_grammar(std::string_view text) {
-  return GbnfReader(text).read();
+  return GbnfReader(text).read_grammar();
 }
 
 }  // namespace tern::grammar

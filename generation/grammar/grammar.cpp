@@ -61,12 +61,13 @@ struct LeftEdge {
 
 /// Strongly connected components of the edges (Tarjan), by rule.
 std::vector<std::uint32_t> components_of(const std::vector<std::vector<LeftEdge>>& edges) {
-  constexpr std::uint32_t kNone = 0xFFFFFFFF;
-  std::vector<std::uint32_t> order(edges.size(), kNone), low(edges.size(), 0), component(edges.size(), kNone), open;
+  constexpr std::uint32_t kUnvisited = 0xFFFFFFFF;
+  std::vector<std::uint32_t> order(edges.size(), kUnvisited), low(edges.size(), 0), component(edges.size(), kUnvisited),
+      open;
   std::vector<std::pair<std::uint32_t, std::size_t>> path;  // rule and its next edge
   std::uint32_t next_order = 0, next_component = 0;
   for (std::uint32_t root = 0; root < edges.size(); ++root) {
-    if (order[root] != kNone) continue;
+    if (order[root] != kUnvisited) continue;
     path.emplace_back(root, 0);
     while (!path.empty()) {
       const auto [rule, edge] = path.back();
@@ -77,9 +78,9 @@ std::vector<std::uint32_t> components_of(const std::vector<std::vector<LeftEdge>
       if (edge < edges[rule].size()) {
         ++path.back().second;
         const std::uint32_t target = edges[rule][edge].target;
-        if (order[target] == kNone) {
+        if (order[target] == kUnvisited) {
           path.emplace_back(target, 0);
-        } else if (component[target] == kNone) {
+        } else if (component[target] == kUnvisited) {
           low[rule] = std::min(low[rule], order[target]);
         }
         continue;
@@ -136,8 +137,8 @@ void Builder::add_alternative(Symbol rule, Symbols symbols) {
 }
 
 Symbol Builder::bytes(const ByteSet& set) {
-  const auto [found, is_new] = known_sets_.emplace(set, static_cast<std::uint32_t>(sets_.size()));
-  if (is_new) sets_.push_back(set);
+  const auto [found, is_new] = known_sets_.emplace(set, static_cast<std::uint32_t>(byte_sets_.size()));
+  if (is_new) byte_sets_.push_back(set);
   return {false, found->second};
 }
 
@@ -168,16 +169,16 @@ Symbol Builder::repeat(Symbols symbols, std::size_t min_count, std::optional<std
     add_alternative(tail, {item, tail});
   } else {
     for (std::size_t i = min_count; i < *max_count; ++i) {
-      const Symbol longer = declare();
-      add_alternative(longer, {});
-      add_alternative(longer, {item, tail});
-      tail = longer;
+      const Symbol repetition = declare();
+      add_alternative(repetition, {});
+      add_alternative(repetition, {item, tail});
+      tail = repetition;
     }
   }
   for (std::size_t i = 0; i < min_count; ++i) {
-    const Symbol longer = declare();
-    add_alternative(longer, {item, tail});
-    tail = longer;
+    const Symbol repetition = declare();
+    add_alternative(repetition, {item, tail});
+    tail = repetition;
   }
   return tail;
 }
@@ -188,7 +189,7 @@ Symbols joined(std::initializer_list<Symbols> lists) {
   return symbols;
 }
 
-Grammar::Grammar(const Builder& builder, Symbol start) : sets_(builder.sets()) {
+Grammar::Grammar(const Builder& builder, Symbol start) : byte_sets_(builder.byte_sets()) {
   const std::vector<std::uint32_t> sizes = shortest_texts(builder.rules());
   if (start.is_rule && sizes[start.index] == kNoText)
     fail(ErrorCode::invalid_argument, "no finite text follows the rules");
@@ -211,9 +212,9 @@ Grammar::Grammar(const Builder& builder, Symbol start) : sets_(builder.sets()) {
     std::vector<std::uint32_t>& starts = alternatives_.emplace_back();
     for (const Symbols& symbols : rule) {
       // Drops alternatives that could never end.
-      const bool ends =
+      const bool is_complete =
           std::ranges::none_of(symbols, [&](const Symbol& s) { return s.is_rule && sizes[s.index] == kNoText; });
-      if (ends) starts.push_back(add_sequence(symbols));
+      if (is_complete) starts.push_back(add_sequence(symbols));
     }
   }
   start_ = add_sequence({start});

@@ -40,14 +40,14 @@ class Builder {
   /// `max_count` empty: no limit.
   Symbol repeat(Symbols symbols, std::size_t min_count, std::optional<std::size_t> max_count);
 
-  const std::vector<ByteSet>& sets() const { return sets_; }
+  const std::vector<ByteSet>& byte_sets() const { return byte_sets_; }
   const std::vector<std::vector<Symbols>>& rules() const { return rules_; }
 
  private:
   struct LessSet {
     bool operator()(const ByteSet& a, const ByteSet& b) const { return a.to_string() < b.to_string(); }
   };
-  std::vector<ByteSet> sets_;
+  std::vector<ByteSet> byte_sets_;
   std::map<ByteSet, std::uint32_t, LessSet> known_sets_;
   std::vector<std::vector<Symbols>> rules_;
   std::size_t size_ = 0;
@@ -66,7 +66,7 @@ class Grammar {
   /// Symbol of a position: the number of a byte set, kEnd, or kFirstRule - a rule's number.
   static constexpr std::int32_t kFirstRule = -2;
   std::int32_t symbol_at(std::uint32_t position) const { return code_[position]; }
-  const ByteSet& set(std::int32_t number) const { return sets_[static_cast<std::size_t>(number)]; }
+  const ByteSet& set(std::int32_t number) const { return byte_sets_[static_cast<std::size_t>(number)]; }
   /// Positions of a rule's alternatives.
   std::span<const std::uint32_t> alternatives(std::int32_t code) const {
     return alternatives_[static_cast<std::size_t>(kFirstRule - code)];
@@ -77,7 +77,7 @@ class Grammar {
   std::uint32_t start() const { return start_; }
 
  private:
-  std::vector<ByteSet> sets_;
+  std::vector<ByteSet> byte_sets_;
   std::vector<std::int32_t> code_;
   std::vector<std::vector<std::uint32_t>> alternatives_;
   std::vector<std::uint32_t> min_bytes_;

@@ -18,29 +18,30 @@ void add_digits(Builder& b, std::string_view low, std::string_view high, const S
     alternatives.push_back(begin);
     return;
   }
-  const auto with = [&](char first, char last) {
+  const auto prefixed = [&](char first, char last) {
     return joined({begin, {b.byte_range(static_cast<unsigned char>(first), static_cast<unsigned char>(last))}});
   };
   const std::string zeros(low.size() - 1, '0'), nines(low.size() - 1, '9');
   char first = low[0], last = high[0];
-  if (first == last) return add_digits(b, low.substr(1), high.substr(1), with(first, first), alternatives);
+  if (first == last) return add_digits(b, low.substr(1), high.substr(1), prefixed(first, first), alternatives);
   if (low.substr(1) != zeros) {
-    add_digits(b, low.substr(1), nines, with(first, first), alternatives);
+    add_digits(b, low.substr(1), nines, prefixed(first, first), alternatives);
     ++first;
   }
   if (high.substr(1) != nines) {
-    add_digits(b, zeros, high.substr(1), with(last, last), alternatives);
+    add_digits(b, zeros, high.substr(1), prefixed(last, last), alternatives);
     --last;
   }
-  if (first <= last) alternatives.push_back(joined({with(first, last), any_digits(b, low.size() - 1)}));
+  if (first <= last) alternatives.push_back(joined({prefixed(first, last), any_digits(b, low.size() - 1)}));
 }
 
 /// Numbers from `low` to `high`, both 0 or more.
 void add_natural(Builder& b, std::int64_t low, std::int64_t high, const Symbols& begin,
                  std::vector<Symbols>& alternatives) {
   for (std::int64_t size = 1, first = 0, end = 10; first <= high && size <= 15; ++size, first = end, end *= 10) {
-    const std::int64_t from = std::max(low, first), to = std::min(high, end - 1);
-    if (from <= to) add_digits(b, std::to_string(from), std::to_string(to), begin, alternatives);
+    const std::int64_t range_begin = std::max(low, first), range_end = std::min(high, end - 1);
+    if (range_begin <= range_end)
+      add_digits(b, std::to_string(range_begin), std::to_string(range_end), begin, alternatives);
   }
 }
 

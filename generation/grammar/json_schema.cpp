@@ -129,7 +129,8 @@ class SchemaReader {
     if (const Schema* list = member(schema, "allOf")) return value(all_of(schema, *list, depth), depth + 1);
     if (const Schema* path = member(schema, "$ref")) return reference(schema, *path, depth);
     if (const Schema* values = member(schema, "enum")) return constants(schema, *values);
-    if (const Schema* one = member(schema, "const")) return constants(schema, Schema::array({*one}));
+    if (const Schema* constant_schema = member(schema, "const"))
+      return constants(schema, Schema::array({*constant_schema}));
     for (const char* name : {"anyOf", "oneOf"}) {
       if (const Schema* list = member(schema, name)) return one_of(schema, name, *list, depth);
     }
@@ -154,9 +155,10 @@ class SchemaReader {
     std::vector<std::string> types;
     if (const Schema* type = member(schema, "type")) {
       const Schema list = type->is_array() ? *type : Schema::array({*type});
-      for (const Schema& one : list) {
-        if (!one.is_string() || !kKeywords.contains(one.get<std::string>())) refuse("'type' has an unknown type");
-        types.push_back(one.get<std::string>());
+      for (const Schema& item_schema : list) {
+        if (!item_schema.is_string() || !kKeywords.contains(item_schema.get<std::string>()))
+          refuse("'type' has an unknown type");
+        types.push_back(item_schema.get<std::string>());
       }
       if (types.empty()) refuse("'type' has no type");
       const bool has_number = std::ranges::find(types, "number") != types.end();
@@ -224,7 +226,9 @@ class SchemaReader {
       b.erase("$ref");
       b = merged(std::move(b), target, depth);
     }
-    const auto has_both = [&](const char* one, const char* other) { return a.contains(one) && b.contains(other); };
+    const auto has_both = [&](const char* first_key, const char* second_key) {
+      return a.contains(first_key) && b.contains(second_key);
+    };
     if (has_both("additionalProperties", "properties") || has_both("properties", "additionalProperties"))
       refuse("schemas with 'additionalProperties' cannot be joined");
     for (const auto& [key, part] : b.items()) {
@@ -247,7 +251,7 @@ class SchemaReader {
   Schema all_of(const Schema& schema, const Schema& list, int depth) const {
     if (!list.is_array() || list.empty()) refuse("'allOf' must be an array of schemas");
     Schema schemas = remove_keyword(schema, "allOf");
-    for (const Schema& one : list) schemas = merged(std::move(schemas), one, depth + 1);
+    for (const Schema& item_schema : list) schemas = merged(std::move(schemas), item_schema, depth + 1);
     return schemas;
   }
 
@@ -255,8 +259,8 @@ class SchemaReader {
     if (!list.is_array() || list.empty()) refuse(fmt::format("'{}' must be an array of schemas", name));
     const Schema other_keywords = remove_keyword(schema, name);
     std::vector<Schema> options;
-    for (const Schema& one : list)
-      options.push_back(other_keywords.empty() ? one : merged(other_keywords, one, depth + 1));
+    for (const Schema& item_schema : list)
+      options.push_back(other_keywords.empty() ? item_schema : merged(other_keywords, item_schema, depth + 1));
     const bool is_exclusive = std::string_view(name) == "oneOf";
     for (std::size_t i = 0; is_exclusive && i < options.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
@@ -267,13 +271,13 @@ class SchemaReader {
       }
     }
     std::vector<Symbols> alternatives;
-    for (const Schema& one : options) alternatives.push_back({value(one, depth + 1)});
+    for (const Schema& item_schema : options) alternatives.push_back({value(item_schema, depth + 1)});
     return b_.one_of(std::move(alternatives));
   }
 
   /// Values of `const` or `enum`; empty without both.
   static std::vector<Schema> values_of(const Schema& schema) {
-    if (const Schema* one = member(schema, "const")) return {*one};
+    if (const Schema* constant_schema = member(schema, "const")) return {*constant_schema};
     const Schema* list = member(schema, "enum");
     return list != nullptr && list->is_array() ? std::vector<Schema>(list->begin(), list->end())
                                                : std::vector<Schema>();
@@ -298,9 +302,9 @@ class SchemaReader {
     if (!b.empty()) return !can_be(b, s);
     const auto group = [](const std::string& type) { return type == "integer" ? std::string("number") : type; };
     std::set<std::string> common;
-    for (const std::string& one : s) {
-      for (const std::string& other : t) {
-        if (group(one) == group(other)) common.insert(group(one));
+    for (const std::string& type_name : s) {
+      for (const std::string& other_type : t) {
+        if (group(type_name) == group(other_type)) common.insert(group(type_name));
       }
     }
     if (common.empty()) return true;
@@ -328,10 +332,12 @@ class SchemaReader {
     const std::vector<std::string> types = schema.contains("type") ? types_of(schema) : std::vector<std::string>();
     const Schema* constant = member(schema, "const");
     std::vector<Symbols> alternatives;
-    for (const Schema& one : values) {
-      const bool fits =
-          types.empty() || std::ranges::any_of(types, [&](const std::string& type) { return is_of_type(one, type); });
-      if (fits && (constant == nullptr || *constant == one)) alternatives.push_back(b_.literal(one.dump()));
+    for (const Schema& enum_value : values) {
+      const bool has_type = types.empty() || std::ranges::any_of(types, [&](const std::string& type) {
+                              return is_of_type(enum_value, type);
+                            });
+      if (has_type && (constant == nullptr || *constant == enum_value))
+        alternatives.push_back(b_.literal(enum_value.dump()));
     }
     if (alternatives.empty()) return b_.declare();  // no text
     return b_.one_of(std::move(alternatives));
@@ -401,11 +407,11 @@ class SchemaReader {
   static Bounds bounds_of(const Schema& schema) {
     constexpr auto kLargest = static_cast<double>(kLargestInteger);
     Bounds r{-kLargest, kLargest, true, true};
-    const auto raise = [&](std::optional<double> x, bool takes) {
-      if (x && (*x > r.low || (*x == r.low && !takes))) r.low = *x, r.takes_low = takes;
+    const auto raise = [&](std::optional<double> x, bool is_inclusive) {
+      if (x && (*x > r.low || (*x == r.low && !is_inclusive))) r.low = *x, r.takes_low = is_inclusive;
     };
-    const auto lower = [&](std::optional<double> x, bool takes) {
-      if (x && (*x < r.high || (*x == r.high && !takes))) r.high = *x, r.takes_high = takes;
+    const auto lower = [&](std::optional<double> x, bool is_inclusive) {
+      if (x && (*x < r.high || (*x == r.high && !is_inclusive))) r.high = *x, r.takes_high = is_inclusive;
     };
     raise(bound(schema, "minimum"), true);
     raise(bound(schema, "exclusiveMinimum"), false);
@@ -472,19 +478,21 @@ class SchemaReader {
       is_limited = true;
     }
     if (is_limited && max_items < min_items) return b_.declare();  // no text
-    const Symbol other = items != nullptr && has_more ? value(*items, depth + 1) : has_more ? any_value() : Symbol();
+    const Symbol other_item = items != nullptr && has_more ? value(*items, depth + 1)
+                              : has_more                   ? any_value()
+                                                           : Symbol();
     const Symbols comma = joined({b_.literal(","), {space()}});
     // Rules of the items from each place to the end, the last place first.
-    const std::size_t places = is_limited ? max_items : std::max({min_items, first.size(), std::size_t{1}});
+    const std::size_t item_count = is_limited ? max_items : std::max({min_items, first.size(), std::size_t{1}});
     Symbol tail = b_.declare();
     b_.add_alternative(tail, {});
-    if (!is_limited) b_.add_alternative(tail, joined({comma, {other, tail}}));
-    for (std::size_t i = places; i-- > 0;) {
-      const Symbol longer = b_.declare();
-      if (i >= min_items) b_.add_alternative(longer, {});
-      const Symbol item = i < first.size() ? first[i] : other;
-      b_.add_alternative(longer, i == 0 ? Symbols{item, tail} : joined({comma, {item, tail}}));
-      tail = longer;
+    if (!is_limited) b_.add_alternative(tail, joined({comma, {other_item, tail}}));
+    for (std::size_t i = item_count; i-- > 0;) {
+      const Symbol repetition = b_.declare();
+      if (i >= min_items) b_.add_alternative(repetition, {});
+      const Symbol item = i < first.size() ? first[i] : other_item;
+      b_.add_alternative(repetition, i == 0 ? Symbols{item, tail} : joined({comma, {item, tail}}));
+      tail = repetition;
     }
     return b_.one_of({joined({b_.literal("["), {space(), tail, space()}, b_.literal("]")})});
   }
@@ -509,7 +517,7 @@ class SchemaReader {
     const Schema* declared = member(schema, "properties");
     if (declared != nullptr && !declared->is_object()) refuse("'properties' must be an object");
     std::set<std::string> required = required_names(schema);
-    const Schema* more = member(schema, "additionalProperties");
+    const Schema* additional = member(schema, "additionalProperties");
     std::vector<Property> properties;
     std::vector<std::string> names;
     const auto pair = [&](Symbols name, Symbol content) {
@@ -522,34 +530,34 @@ class SchemaReader {
         names.push_back(name);
       }
     }
-    const bool closed = more != nullptr && *more == false;
+    const bool closed = additional != nullptr && *additional == false;
     for (const std::string& name : required) {
       if (closed) return b_.declare();  // no text
-      const Symbol content = more != nullptr ? value(*more, depth + 1) : any_value();
+      const Symbol content = additional != nullptr ? value(*additional, depth + 1) : any_value();
       properties.push_back({pair(b_.literal(Schema(name).dump()), content), true});
       names.push_back(name);
     }
     const Symbols comma = joined({b_.literal(","), {space()}});
     // Rules of the members from each property to the end: behind other members, and as the first ones.
-    Symbol after = b_.declare(), first = b_.declare();
-    b_.add_alternative(after, {});
+    Symbol members_after = b_.declare(), first = b_.declare();
+    b_.add_alternative(members_after, {});
     b_.add_alternative(first, {});
-    const bool has_more = !closed && (more != nullptr || (declared == nullptr && required.empty()));
+    const bool has_more = !closed && (additional != nullptr || (declared == nullptr && required.empty()));
     if (has_more) {
-      const Symbol content = more != nullptr ? value(*more, depth + 1) : any_value();
-      const Symbols one = pair({other_name(names)}, content);
-      b_.add_alternative(after, joined({comma, one, {after}}));
-      b_.add_alternative(first, joined({one, {after}}));
+      const Symbol content = additional != nullptr ? value(*additional, depth + 1) : any_value();
+      const Symbols member_pair = pair({other_name(names)}, content);
+      b_.add_alternative(members_after, joined({comma, member_pair, {members_after}}));
+      b_.add_alternative(first, joined({member_pair, {members_after}}));
     }
     for (std::size_t i = properties.size(); i-- > 0;) {
       const Symbol new_after = b_.declare(), new_first = b_.declare();
       if (!properties[i].is_required) {
-        b_.add_alternative(new_after, {after});
+        b_.add_alternative(new_after, {members_after});
         b_.add_alternative(new_first, {first});
       }
-      b_.add_alternative(new_after, joined({comma, properties[i].pair, {after}}));
-      b_.add_alternative(new_first, joined({properties[i].pair, {after}}));
-      after = new_after;
+      b_.add_alternative(new_after, joined({comma, properties[i].pair, {members_after}}));
+      b_.add_alternative(new_first, joined({properties[i].pair, {members_after}}));
+      members_after = new_after;
       first = new_first;
     }
     return b_.one_of({joined({b_.literal("{"), {space(), first, space()}, b_.literal("}")})});
@@ -593,13 +601,14 @@ class SchemaReader {
     if (next.empty() && !is_name) return b_.one_of({joined({{b_.repeat({character()}, 0, {})}, quote})});
     std::vector<Symbols> alternatives;
     if (!is_name) alternatives.push_back(quote);
-    Characters taken;
-    for (const auto& [c, longer] : next) {
-      taken.emplace_back(c, c);
-      alternatives.push_back({json_character(b_, {{c, c}}), name_rest(longer, size + 1)});
+    Characters used_characters;
+    for (const auto& [c, repetition] : next) {
+      used_characters.emplace_back(c, c);
+      alternatives.push_back({json_character(b_, {{c, c}}), name_rest(repetition, size + 1)});
     }
     // Another character, in a single spelling: an escape could spell a character of the names.
-    alternatives.push_back(joined({{json_character(b_, complement(taken)), b_.repeat({character()}, 0, {})}, quote}));
+    alternatives.push_back(
+        joined({{json_character(b_, complement(used_characters)), b_.repeat({character()}, 0, {})}, quote}));
     return b_.one_of(std::move(alternatives));
   }
 

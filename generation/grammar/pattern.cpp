@@ -54,9 +54,9 @@ class PatternReader {
   }
 
  private:
-  [[noreturn]] void fail_at(const std::string& why) const {
+  [[noreturn]] void fail_at(const std::string& reason) const {
     fail(ErrorCode::invalid_argument,
-         fmt::format("pattern '{}', position {}: {} is not supported", pattern_, position_, why));
+         fmt::format("pattern '{}', position {}: {} is not supported", pattern_, position_, reason));
   }
   bool consume(char c) {
     if (position_ >= pattern_.size() || pattern_[position_] != c) return false;
@@ -168,9 +168,10 @@ class PatternReader {
   Characters read_escape() {
     if (++position_ >= pattern_.size()) fail_at("a broken escape");
     const char c = pattern_[position_];
-    const auto one = [&](std::uint32_t x) { return Characters{{x, x}}; };
-    constexpr std::string_view kPlain = "^$\\.*+?()[]{}|/-\"'#&,:;<=>@_`~!% ";
-    if (kPlain.find(c) != std::string_view::npos) return ++position_, one(static_cast<unsigned char>(c));
+    const auto single_character = [&](std::uint32_t x) { return Characters{{x, x}}; };
+    constexpr std::string_view kLiteralEscapes = "^$\\.*+?()[]{}|/-\"'#&,:;<=>@_`~!% ";
+    if (kLiteralEscapes.find(c) != std::string_view::npos)
+      return ++position_, single_character(static_cast<unsigned char>(c));
     switch (c) {
       case 'd': return ++position_, kDigits;
       case 'w': return ++position_, kWordCharacters;
@@ -178,13 +179,13 @@ class PatternReader {
       case 'D': return ++position_, ascii_complement(kDigits);
       case 'W': return ++position_, ascii_complement(kWordCharacters);
       case 'S': return ++position_, ascii_complement(kSpaces);
-      case 'n': return ++position_, one('\n');
-      case 'r': return ++position_, one('\r');
-      case 't': return ++position_, one('\t');
-      case 'f': return ++position_, one('\f');
-      case 'v': return ++position_, one('\v');
-      case 'x': return ++position_, one(read_hexadecimal(2));
-      case 'u': return ++position_, one(read_hexadecimal(4));
+      case 'n': return ++position_, single_character('\n');
+      case 'r': return ++position_, single_character('\r');
+      case 't': return ++position_, single_character('\t');
+      case 'f': return ++position_, single_character('\f');
+      case 'v': return ++position_, single_character('\v');
+      case 'x': return ++position_, single_character(read_hexadecimal(2));
+      case 'u': return ++position_, single_character(read_hexadecimal(4));
       default: break;
     }
     fail_at("this escape");

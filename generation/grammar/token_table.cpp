@@ -27,7 +27,7 @@ TokenTable::TokenTable(const Tokenizer& tokenizer, std::int64_t vocabulary)
     : texts_(static_cast<std::size_t>(vocabulary)) {
   const std::int64_t count = std::min(vocabulary, tokenizer.vocabulary_size());
   const std::optional<std::int64_t> letter = letter_token(tokenizer, count);
-  const std::string before = letter ? tokenizer.decode({&*letter, 1}) : std::string();
+  const std::string letter_text = letter ? tokenizer.decode({&*letter, 1}) : std::string();
   std::vector<std::uint32_t> order;
   for (std::int64_t id = 0; id < count; ++id) {
     const std::optional<TokenInfo> info = tokenizer.token(id);
@@ -37,8 +37,8 @@ TokenTable::TokenTable(const Tokenizer& tokenizer, std::int64_t vocabulary)
     // A part of a character has bytes alone; the text of other tokens may differ from their spelling ("▁the").
     if (letter && text::valid_size(text) == text.size()) {
       const std::int64_t pair[] = {*letter, id};
-      const std::string both = tokenizer.decode(pair);
-      text = both.starts_with(before) ? both.substr(before.size()) : std::string();
+      const std::string pair_text = tokenizer.decode(pair);
+      text = pair_text.starts_with(letter_text) ? pair_text.substr(letter_text.size()) : std::string();
     }
     if (!text.empty()) order.push_back(static_cast<std::uint32_t>(id));
   }

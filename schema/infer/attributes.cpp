@@ -27,8 +27,8 @@ void check_dims(const Inference& c, const AttrRecord& r, const Dims& values) {
   }
   const bool symbolic = r.type == AttrType::dim || r.type == AttrType::dims || r.type == AttrType::symbols ||
                         r.type == AttrType::dims_or_numbers;
-  const AttrRecord any;
-  const bool unbounded = r.min == any.min && r.max == any.max;
+  const AttrRecord unlimited;
+  const bool unbounded = r.min == unlimited.min && r.max == unlimited.max;
   for (Dim d : values) {
     if (!symbolic && !d.is_const()) c.fail(fmt::format("attribute '{}' must be a constant", attr_name(r.key)));
     if (!d.is_const() && unbounded) continue;
@@ -66,8 +66,10 @@ void check(const Inference& c, const AttrRecord& r, const AttrData& data) {
   } else if (dims != nullptr && (!takes_numbers || r.type == AttrType::dims_or_numbers)) {
     return check_dims(c, r, *dims);
   }
-  const char* wanted = r.type == AttrType::text ? "a text" : takes_numbers ? "a list of numbers" : "a list of integers";
-  c.fail(fmt::format("attribute '{}' is not {}", attr_name(r.key), wanted));
+  const char* expected_type = r.type == AttrType::text ? "a text"
+                              : takes_numbers          ? "a list of numbers"
+                                                       : "a list of integers";
+  c.fail(fmt::format("attribute '{}' is not {}", attr_name(r.key), expected_type));
 }
 
 }  // namespace

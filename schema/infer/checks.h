@@ -22,8 +22,8 @@ inline const TensorType& real_operand(const Inference& c, std::size_t i) {
 /// Returns operand i; must be a computable floating tensor; complex only on request.
 inline const TensorType& floating_operand(const Inference& c, std::size_t i, bool allow_complex = false) {
   const TensorType& t = plain(c, i);
-  const bool good = (is_floating(t.dtype) && t.dtype != DType::f4_e2m1) || (allow_complex && is_complex(t.dtype));
-  c.require(good, allow_complex ? "needs floating or complex numbers" : "needs floating numbers");
+  const bool is_valid = (is_floating(t.dtype) && t.dtype != DType::f4_e2m1) || (allow_complex && is_complex(t.dtype));
+  c.require(is_valid, allow_complex ? "needs floating or complex numbers" : "needs floating numbers");
   return t;
 }
 
@@ -45,8 +45,8 @@ inline const TensorType& movable_operand(const Inference& c, std::size_t i) {
 inline const Dims& data_sizes(const Inference& c, std::size_t count) {
   const Dims& d = c.list(AttrKey::symbols, count);
   for (Dim s : d) {
-    const bool good = s.is_const() ? s.value() >= 0 : c.pool.symbol_of(s) >= 0;
-    c.require(good, "attribute 'symbols' must name symbols");
+    const bool is_valid = s.is_const() ? s.value() >= 0 : c.pool.symbol_of(s) >= 0;
+    c.require(is_valid, "attribute 'symbols' must name symbols");
   }
   return d;
 }

@@ -32,11 +32,11 @@ bool Dependence::operator()(Dim size) {
   if (size.is_const() || symbols_.empty()) return false;
   std::vector<std::uint32_t> open = {size.index()};
   while (!open.empty()) {
-    const std::uint32_t at = open.back();
-    const ExprNode& n = pool_.nodes()[at];
+    const std::uint32_t node_index = open.back();
+    const ExprNode& n = pool_.nodes()[node_index];
     charge_work(8);
     if (n.op == ExprOp::symbol) {
-      depends_[at] = std::binary_search(symbols_.begin(), symbols_.end(), n.value);
+      depends_[node_index] = std::binary_search(symbols_.begin(), symbols_.end(), n.value);
       open.pop_back();
       continue;
     }
@@ -52,7 +52,7 @@ bool Dependence::operator()(Dim size) {
       }
     }
     if (waiting) continue;
-    depends_[at] = found;
+    depends_[node_index] = found;
     open.pop_back();
   }
   return depends_[size.index()];
@@ -75,8 +75,8 @@ std::vector<std::pair<Dim, Dim>> differing_sizes(const Program& program, ExprPoo
                                             text_of(a, pool), text_of(b, pool)));
     }
     for (std::size_t k = 0; k < a.shape.size(); ++k) {
-      const bool same = pool.proved_equal(a.shape[k], b.shape[k]);
-      if (!same || local_t(a.shape[k]) || local_f(b.shape[k])) {
+      const bool same_size = pool.proved_equal(a.shape[k], b.shape[k]);
+      if (!same_size || local_t(a.shape[k]) || local_f(b.shape[k])) {
         result.emplace_back(a.shape[k], b.shape[k]);
       }
     }

@@ -18,8 +18,9 @@ Dims shape_of(Dims batch, std::initializer_list<Dim> sizes) {
 
 Matrices matrices(const Inference& c, std::size_t i) {
   const TensorType& t = plain(c, i);
-  const bool good = t.dtype == DType::f32 || t.dtype == DType::f64 || t.dtype == DType::c64 || t.dtype == DType::c128;
-  c.require(good, "needs float32, float64, complex64 or complex128");
+  const bool has_linalg_dtype =
+      t.dtype == DType::f32 || t.dtype == DType::f64 || t.dtype == DType::c64 || t.dtype == DType::c128;
+  c.require(has_linalg_dtype, "needs float32, float64, complex64 or complex128");
   c.require(t.rank() >= 2, "needs at least two axes");
   Matrices m{t.dtype, Dims(t.shape.begin(), t.shape.end() - 2), t.shape[t.shape.size() - 2], t.shape.back()};
   for (Dim d : {m.rows, m.columns}) {

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMaxWindow = (std::int64_t{1} << 31) - 1;
 
 /// An attribute with its properties: required(AttrKey::k, AttrType::integer, "how many").within(1, 8).
 struct Attribute : AttrRecord {
-  constexpr Attribute within(std::int64_t min_value, std::int64_t max_value) const {
+  constexpr Attribute in_range(std::int64_t min_value, std::int64_t max_value) const {
     Attribute a = *this;
     a.min = min_value;
     a.max = max_value;
@@ -60,14 +60,14 @@ constexpr Attribute required(AttrKey key, AttrType type, std::string_view text) 
   a.key = key;
   a.type = type;
   a.text = text;
-  if (type == AttrType::boolean) return a.within(0, 1);
-  if (type == AttrType::dtype) return a.within(1, kTensorDTypeCount - 1);
+  if (type == AttrType::boolean) return a.in_range(0, 1);
+  if (type == AttrType::dtype) return a.in_range(1, kTensorDTypeCount - 1);
   return a;
 }
 constexpr Attribute required(AttrKey key, std::span<const std::string_view> names, std::string_view text) {
   return required(key, AttrType::enumeration, text)
       .one_of(names)
-      .within(0, static_cast<std::int64_t>(names.size()) - 1);
+      .in_range(0, static_cast<std::int64_t>(names.size()) - 1);
 }
 
 /// Adds a default, for each element of a list.
@@ -96,7 +96,7 @@ constexpr Attribute flag(AttrKey key, std::string_view text) {
 }
 
 /// Optional attribute; `absent` describes the replacement.
-constexpr Attribute may(AttrKey key, AttrType type, std::string_view absent, std::string_view text) {
+constexpr Attribute optional_attribute(AttrKey key, AttrType type, std::string_view absent, std::string_view text) {
   Attribute a = required(key, type, text);
   a.presence = Presence::optional;
   a.absent = absent;

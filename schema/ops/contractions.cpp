@@ -129,9 +129,9 @@ void attention(Inference& c) {
     c.require(mask.dtype == DType::boolean || is_floating(mask.dtype), "the mask must be boolean or floating");
     require_plain(c, 3);
     c.require(mask.shape.size() <= scores.size(), "the mask has more axes than the scores");
-    const Dims both = c.broadcast(scores, mask.shape);
+    const Dims broadcast_shape = c.broadcast(scores, mask.shape);
     for (std::size_t i = 0; i < scores.size(); ++i)
-      c.require_equal(both[i], scores[i], "sizes of the mask and the scores");
+      c.require_equal(broadcast_shape[i], scores[i], "sizes of the mask and the scores");
   }
   shape.push_back(v.shape[n - 1]);
   c.out(q.dtype, std::move(shape));
@@ -173,22 +173,22 @@ void rnn(Inference& c) {
   const Dim rows = c.pool.mul(gates, hidden);
   const Dim width = c.pool.mul(directions, projected);
   for (std::int64_t l = 0; l < layers * directions; ++l) {
-    const std::size_t at = static_cast<std::size_t>(3 + 5 * l);
+    const std::size_t first_operand = static_cast<std::size_t>(3 + 5 * l);
     const auto matrix = [&](std::size_t i, Dim r, Dim k) {
       c.require(c.in(i).rank() == 2, "a weight must have two axes");
       c.require_equal(c.in(i).shape[0], r, "the rows of a weight");
       c.require_equal(c.in(i).shape[1], k, "the columns of a weight");
     };
-    matrix(at, rows, l < directions ? x.shape[2] : width);
-    matrix(at + 1, rows, projected);
-    c.require(c.has(at + 2) == c.has(at + 3), "give both biases or neither");
-    for (std::size_t i = at + 2; i < at + 4 && c.has(i); ++i) {
+    matrix(first_operand, rows, l < directions ? x.shape[2] : width);
+    matrix(first_operand + 1, rows, projected);
+    c.require(c.has(first_operand + 2) == c.has(first_operand + 3), "give both biases or neither");
+    for (std::size_t i = first_operand + 2; i < first_operand + 4 && c.has(i); ++i) {
       c.require(c.in(i).rank() == 1, "a bias must have one axis");
       c.require_equal(c.in(i).shape[0], rows, "the length of a bias");
     }
-    c.require(lstm || !c.has(at + 4), "only an LSTM has projections");
-    if (c.has(at + 4)) {
-      matrix(at + 4, projected, hidden);
+    c.require(lstm || !c.has(first_operand + 4), "only an LSTM has projections");
+    if (c.has(first_operand + 4)) {
+      matrix(first_operand + 4, projected, hidden);
     } else {
       c.require_equal(projected, hidden, "the sizes of h0 and c0");
     }
@@ -216,18 +216,18 @@ void cdist(Inference& c) {
 }
 
 constexpr AttrRecord kMatmul[] = {
-    may(AttrKey::dtype, AttrType::dtype, "the dtype of a", "of the result"),
+    optional_attribute(AttrKey::dtype, AttrType::dtype, "the dtype of a", "of the result"),
 };
 constexpr AttrRecord kGroupedMatmul[] = {
-    may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
+    optional_attribute(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
 constexpr AttrRecord kAttention[] = {
     flag(AttrKey::causal, "query i attends to keys up to i"),
-    may(AttrKey::scale, AttrType::number, "1 / sqrt(head size)", "of the scores"),
+    optional_attribute(AttrKey::scale, AttrType::number, "1 / sqrt(head size)", "of the scores"),
 };
 constexpr AttrRecord kRnn[] = {
     required(AttrKey::kind, kRnnNames, "the cell"),
-    required(AttrKey::layers, AttrType::integer, "one above the other").within(1, 1 << 16),
+    required(AttrKey::layers, AttrType::integer, "one above the other").in_range(1, 1 << 16),
     flag(AttrKey::bidirectional, "a second direction for each layer"),
 };
 constexpr AttrRecord kCdist[] = {

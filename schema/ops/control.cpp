@@ -26,10 +26,10 @@ const Function& body(const Inference& c, std::size_t i, std::size_t count) {
 
 std::vector<const TensorType*> user_inputs(const Inference& c, const Function& f) {
   std::vector<const TensorType*> types;
-  for (const FunctionInput& in : f.inputs) {
-    if (in.kind == FunctionInput::Kind::state) continue;
-    const auto v = static_cast<std::size_t>(in.value);
-    c.require(in.kind == FunctionInput::Kind::user && in.value >= 0 && v < f.values.size(),
+  for (const FunctionInput& input : f.inputs) {
+    if (input.kind == FunctionInput::Kind::state) continue;
+    const auto v = static_cast<std::size_t>(input.value);
+    c.require(input.kind == FunctionInput::Kind::user && input.value >= 0 && v < f.values.size(),
               "a body has an input without a value");
     types.push_back(&f.values[v].type);
   }
@@ -84,15 +84,16 @@ void cond(Inference& c) {
   }
   Dependence local_t(c.pool, bound_symbols(c.program, c.node.functions[0]));
   Dependence local_f(c.pool, bound_symbols(c.program, c.node.functions[1]));
-  const std::size_t needed = differing_sizes(c.program, c.pool, c.node.functions[0], c.node.functions[1]).size();
-  const Dims& symbols = c.list(AttrKey::symbols, needed);
+  const std::size_t symbol_count = differing_sizes(c.program, c.pool, c.node.functions[0], c.node.functions[1]).size();
+  const Dims& symbols = c.list(AttrKey::symbols, symbol_count);
   std::size_t next = 0;
   for (std::size_t i = 0; i < t.outputs.size(); ++i) {
     const TensorType &a = output(c, t, i), &b = output(c, f, i);
     TensorType type = a;
     for (std::size_t k = 0; k < type.shape.size(); ++k) {
-      const bool same = c.pool.proved_equal(a.shape[k], b.shape[k]) && !local_t(a.shape[k]) && !local_f(b.shape[k]);
-      if (!same) type.shape[k] = symbols[next++];
+      const bool same_size =
+          c.pool.proved_equal(a.shape[k], b.shape[k]) && !local_t(a.shape[k]) && !local_f(b.shape[k]);
+      if (!same_size) type.shape[k] = symbols[next++];
     }
     c.outputs.push_back(std::move(type));
   }
@@ -210,25 +211,26 @@ void custom(Inference& c) {
   const Dims &dtypes = c.node.dims(AttrKey::dtype), &sizes = c.node.dims(AttrKey::sizes);
   c.list(AttrKey::counts, dtypes.size());
   const auto ranks = c.integers(AttrKey::counts, dtypes.size());
-  std::size_t at = 0;
+  std::size_t first_size = 0;
   for (std::size_t i = 0; i < dtypes.size(); ++i) {
     const auto rank = static_cast<std::size_t>(ranks[i]);
-    c.require(at + rank <= sizes.size(), "attribute 'sizes' is too short");
-    c.out(static_cast<DType>(dtypes[i].value()), Dims(sizes.begin() + static_cast<std::ptrdiff_t>(at),
-                                                      sizes.begin() + static_cast<std::ptrdiff_t>(at + rank)));
-    at += rank;
+    c.require(first_size + rank <= sizes.size(), "attribute 'sizes' is too short");
+    c.out(static_cast<DType>(dtypes[i].value()), Dims(sizes.begin() + static_cast<std::ptrdiff_t>(first_size),
+                                                      sizes.begin() + static_cast<std::ptrdiff_t>(first_size + rank)));
+    first_size += rank;
   }
-  c.require(at == sizes.size(), "attribute 'sizes' is too long");
+  c.require(first_size == sizes.size(), "attribute 'sizes' is too long");
 }
 
 constexpr std::int64_t kMaxOperands = 1 << 20;
 constexpr Attribute kCarried =
-    required(AttrKey::carried, AttrType::integer, "operands that each round replaces").within(0, kMaxOperands);
-constexpr Attribute kMapped =
-    required(AttrKey::mapped, AttrType::integer, "operands of which each round takes a slice").within(0, kMaxOperands);
-constexpr Attribute kMessage = may(AttrKey::text, AttrType::text, "no message", "of the error");
+    required(AttrKey::carried, AttrType::integer, "operands that each round replaces").in_range(0, kMaxOperands);
+constexpr Attribute kMapped = required(AttrKey::mapped, AttrType::integer, "operands of which each round takes a slice")
+                                  .in_range(0, kMaxOperands);
+constexpr Attribute kMessage = optional_attribute(AttrKey::text, AttrType::text, "no message", "of the error");
 constexpr AttrRecord kCond[] = {
-    may(AttrKey::symbols, AttrType::symbols, "the branches agree", "sizes of results in which the branches differ"),
+    optional_attribute(AttrKey::symbols, AttrType::symbols, "the branches agree",
+                       "sizes of results in which the branches differ"),
 };
 constexpr AttrRecord kWhileLoop[] = {kCarried};
 constexpr AttrRecord kScanLoop[] = {kCarried, kMapped};
@@ -237,18 +239,21 @@ constexpr AttrRecord kItem[] = {required(AttrKey::symbols, AttrType::symbols, "t
 constexpr AttrRecord kAssertDim[] = {
     required(AttrKey::dim, AttrType::dim, "the condition: not 0"),
     kMessage,
-    may(AttrKey::sizes, AttrType::dims, "no relation between inputs", "sizes of the relation"),
-    may(AttrKey::name, AttrType::text, "no relation between inputs", "the names of these sizes, one on each line"),
+    optional_attribute(AttrKey::sizes, AttrType::dims, "no relation between inputs", "sizes of the relation"),
+    optional_attribute(AttrKey::name, AttrType::text, "no relation between inputs",
+                       "the names of these sizes, one on each line"),
 };
 constexpr AttrRecord kAssertTrue[] = {kMessage};
 constexpr AttrRecord kCustom[] = {
     required(AttrKey::name, AttrType::text, "of the operator"),
-    may(AttrKey::text, AttrType::text, "no arguments", "the arguments that are not tensors, and what they are"),
-    may(AttrKey::value, AttrType::dims, "no integers", "integers among the arguments"),
-    may(AttrKey::hyper, AttrType::numbers, "no numbers", "numbers among the arguments"),
-    may(AttrKey::dtype, AttrType::integers, "no results", "of the results").within(1, kTensorDTypeCount - 1),
-    may(AttrKey::counts, AttrType::integers, "no results", "ranks of the results").within(0, kMaxRank),
-    may(AttrKey::sizes, AttrType::dims, "no sizes", "of all results, in order"),
+    optional_attribute(AttrKey::text, AttrType::text, "no arguments",
+                       "the arguments that are not tensors, and what they are"),
+    optional_attribute(AttrKey::value, AttrType::dims, "no integers", "integers among the arguments"),
+    optional_attribute(AttrKey::hyper, AttrType::numbers, "no numbers", "numbers among the arguments"),
+    optional_attribute(AttrKey::dtype, AttrType::integers, "no results", "of the results")
+        .in_range(1, kTensorDTypeCount - 1),
+    optional_attribute(AttrKey::counts, AttrType::integers, "no results", "ranks of the results").in_range(0, kMaxRank),
+    optional_attribute(AttrKey::sizes, AttrType::dims, "no sizes", "of all results, in order"),
 };
 
 constexpr OpRecord kControlOps[] = {

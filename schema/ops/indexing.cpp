@@ -209,7 +209,7 @@ constexpr Attribute kCount = required(AttrKey::symbols, AttrType::symbols, "the 
 constexpr AttrRecord kGather[] = {kIndexedAxis};
 constexpr AttrRecord kIndexSelect[] = {
     kIndexedAxis,
-    may(AttrKey::dtype, AttrType::dtype, "that of x", "of the numbers of a quantized x"),
+    optional_attribute(AttrKey::dtype, AttrType::dtype, "that of x", "of the numbers of a quantized x"),
 };
 constexpr AttrRecord kIndexPut[] = {flag(AttrKey::accumulate, "adds the values to x, instead of replacing it")};
 constexpr AttrRecord kScatter[] = {
@@ -220,7 +220,7 @@ constexpr AttrRecord kScatter[] = {
 constexpr AttrRecord kNonzero[] = {kCount};
 constexpr AttrRecord kMaskedSelect[] = {kCount};
 constexpr AttrRecord kUnique[] = {
-    may(AttrKey::axis, AttrType::axis, "elements of the flattened x", "whose slices are compared"),
+    optional_attribute(AttrKey::axis, AttrType::axis, "elements of the flattened x", "whose slices are compared"),
     flag(AttrKey::consecutive, "runs of equals, in the order of x"),
     kCount,
 };
@@ -231,7 +231,7 @@ constexpr AttrRecord kBincount[] = {
 constexpr AttrRecord kEmbeddingBag[] = {
     required(AttrKey::kind, kBagNames, "how rows are joined"),
     flag(AttrKey::full, "the last offset only ends the last bag"),
-    defaulted(AttrKey::padding_index, AttrType::integer, -1, "a row to leave out; -1: none").within(-1, kHuge),
+    defaulted(AttrKey::padding_index, AttrType::integer, -1, "a row to leave out; -1: none").in_range(-1, kHuge),
 };
 constexpr AttrRecord kRepeatInterleave[] = {required(AttrKey::axis, AttrType::axis, "along which"), kCount};
 

@@ -110,16 +110,16 @@ void as_strided(Inference& c) {
 void bitcast(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(!x.quantized(), "a quantized value must be dequantized first");
-  const DType to = c.dtype();
-  const int from_size = element_size(x.dtype), to_size = element_size(to);
-  c.require(elements_per_byte(x.dtype) == elements_per_byte(to), "a packed type cannot be bit cast");
+  const DType target = c.dtype();
+  const int from_size = element_size(x.dtype), to_size = element_size(target);
+  c.require(elements_per_byte(x.dtype) == elements_per_byte(target), "a packed type cannot be bit cast");
   Dims sizes = x.shape;
   if (c.flag(AttrKey::k)) {
     if (is_complex(x.dtype)) {
-      c.require(!is_complex(to) && to_size * 2 == from_size, "a complex type views as its real type");
+      c.require(!is_complex(target) && to_size * 2 == from_size, "a complex type views as its real type");
       sizes.push_back(2);
     } else {
-      c.require(is_complex(to) && to_size == 2 * from_size, "a real type views as its complex type");
+      c.require(is_complex(target) && to_size == 2 * from_size, "a real type views as its complex type");
       c.require(!sizes.empty(), "the last axis must have size 2");
       c.require_equal(sizes.back(), 2, "the last axis and 2");
       sizes.pop_back();
@@ -134,7 +134,7 @@ void bitcast(Inference& c) {
       sizes.back() = c.pool.floordiv(sizes.back(), to_size / from_size);
     }
   }
-  c.out(to, std::move(sizes));
+  c.out(target, std::move(sizes));
 }
 
 // concat(xs...; axis): joins tensors along an axis; all other sizes and the dtype agree.
@@ -161,21 +161,22 @@ void concat(Inference& c) {
 void pad(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(!x.packed(), "packed elements cannot be padded");
-  const Dims &before = c.list(AttrKey::before, x.shape.size()), &after = c.list(AttrKey::after, x.shape.size());
+  const Dims &pads_before = c.list(AttrKey::before, x.shape.size()),
+             &pads_after = c.list(AttrKey::after, x.shape.size());
   const std::int64_t mode = c.integer(AttrKey::mode);
   Dims sizes = x.shape;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const Dim size = x.shape[i];
-    sizes[i] = c.pool.add(size, c.pool.add(before[i], after[i]));
+    sizes[i] = c.pool.add(size, c.pool.add(pads_before[i], pads_after[i]));
     c.require(c.pool.bounds(sizes[i]).max >= 0, "a size becomes negative");
     if (mode != 0 && size.is_const()) {
-      const bool pads = !before[i].is(0) || !after[i].is(0);
+      const bool pads = !pads_before[i].is(0) || !pads_after[i].is(0);
       c.require(!pads || size.value() > 0, "an empty axis cannot be repeated");
       const std::int64_t limit = mode == 1 ? size.value() - 1 : mode == 3 ? size.value() : kUnboundedIndex;
-      for (Dim p : {before[i], after[i]})
+      for (Dim p : {pads_before[i], pads_after[i]})
         c.require(!pads || !p.is_const() || p.value() <= limit, "padding is wider than the axis allows");
     }
-    for (Dim p : {before[i], after[i]}) {
+    for (Dim p : {pads_before[i], pads_after[i]}) {
       c.require(mode == 0 || c.pool.bounds(p).max >= 0, "only the constant mode allows negative padding");
     }
   }
@@ -206,24 +207,24 @@ void as_strided_scatter(Inference& c) {
 }
 
 constexpr AttrRecord kReshape[] = {
-    may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
+    optional_attribute(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
 };
 constexpr AttrRecord kPermute[] = {
-    may(AttrKey::axes, AttrType::axes, "no axes", "axis i of the result is axis axes[i] of x"),
+    optional_attribute(AttrKey::axes, AttrType::axes, "no axes", "axis i of the result is axis axes[i] of x"),
 };
 constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::max() - 1;
 constexpr AttrRecord kSlice[] = {
     required(AttrKey::axis, AttrType::axis, "along which"),
     required(AttrKey::start, AttrType::dim, "the first element"),
     required(AttrKey::length, AttrType::dim, "the number of elements"),
-    defaulted(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
+    defaulted(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").in_range(-kAnyStep, kAnyStep),
 };
 constexpr AttrRecord kExpand[] = {
-    may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
+    optional_attribute(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
 };
 constexpr AttrRecord kAsStrided[] = {
-    may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
-    may(AttrKey::strides, AttrType::dims, "no axes", "in elements").minimum(0),
+    optional_attribute(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
+    optional_attribute(AttrKey::strides, AttrType::dims, "no axes", "in elements").minimum(0),
     defaulted(AttrKey::offset, AttrType::dim, 0, "the first element").minimum(0),
 };
 constexpr AttrRecord kBitcast[] = {
@@ -233,11 +234,12 @@ constexpr AttrRecord kBitcast[] = {
 constexpr AttrRecord kSliceScatter[] = {
     required(AttrKey::axis, AttrType::axis, "along which"),
     defaulted(AttrKey::start, AttrType::dim, 0, "the first element replaced"),
-    may(AttrKey::length, AttrType::dim, "the size of src", "the number of elements; also follows from src"),
-    defaulted(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
+    optional_attribute(AttrKey::length, AttrType::dim, "the size of src",
+                       "the number of elements; also follows from src"),
+    defaulted(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").in_range(-kAnyStep, kAnyStep),
 };
 constexpr AttrRecord kAsStridedScatter[] = {
-    may(AttrKey::strides, AttrType::dims, "no axes", "in elements").minimum(0),
+    optional_attribute(AttrKey::strides, AttrType::dims, "no axes", "in elements").minimum(0),
     defaulted(AttrKey::offset, AttrType::dim, 0, "the first element").minimum(0),
 };
 constexpr AttrRecord kConcat[] = {

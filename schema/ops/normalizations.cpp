@@ -84,18 +84,19 @@ void infer_batch_norm(Inference& c) {
 }
 
 constexpr Attribute kEpsilon = required(AttrKey::epsilon, AttrType::number, "added to the variance").finite();
-constexpr Attribute kStatistics = may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of mean and rstd");
+constexpr Attribute kStatistics =
+    optional_attribute(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of mean and rstd");
 constexpr Attribute kLastAxes =
     required(AttrKey::k, AttrType::integer, "the number of last axes to normalize").minimum(1);
 constexpr AttrRecord kSoftmax[] = {
     kAlongAxis,
     flag(AttrKey::log, "its logarithm"),
-    may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
+    optional_attribute(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
 constexpr AttrRecord kLayerNorm[] = {kLastAxes, kEpsilon, kStatistics};
 constexpr AttrRecord kRmsNorm[] = {kLastAxes, kEpsilon};
 constexpr AttrRecord kGroupNorm[] = {
-    required(AttrKey::groups, AttrType::integer, "parts of the channels").within(1, std::int64_t{1} << 40),
+    required(AttrKey::groups, AttrType::integer, "parts of the channels").in_range(1, std::int64_t{1} << 40),
     kEpsilon,
     kStatistics,
 };

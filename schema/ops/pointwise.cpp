@@ -131,10 +131,10 @@ void random_rule(Inference& c) {
 }
 
 constexpr AttrRecord kPointwise[] = {
-    may(AttrKey::sizes, AttrType::dims, "those of the operands", "broadcast with the operands"),
+    optional_attribute(AttrKey::sizes, AttrType::dims, "those of the operands", "broadcast with the operands"),
 };
 constexpr AttrRecord kFull[] = {
-    may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
+    optional_attribute(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
     required(AttrKey::value, AttrType::dims_or_numbers, "an integer, a number, or a real and an imaginary part"),
     required(AttrKey::dtype, AttrType::dtype, "of the result"),
 };
@@ -149,9 +149,11 @@ constexpr AttrRecord kFromDim[] = {
 };
 constexpr AttrRecord kRandom[] = {
     required(AttrKey::kind, AttrType::text, "the distribution").one_of(kRandomNames),
-    may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
+    optional_attribute(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
     required(AttrKey::dtype, AttrType::dtype, "of the result"),
-    may(AttrKey::range, AttrType::dims, "not randint", "randint: the least number, and the first one above").exactly(2),
+    optional_attribute(AttrKey::range, AttrType::dims, "not randint",
+                       "randint: the least number, and the first one above")
+        .exactly(2),
 };
 
 constexpr OpRecord kPointwiseOps[] = {

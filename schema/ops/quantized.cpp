@@ -53,9 +53,9 @@ void dequantize_rule(Inference& c) {
 }
 
 constexpr AttrRecord kMxPack[] = {
-    required(AttrKey::block, AttrType::integer, "elements that share a scale").within(1, 1 << 20),
+    required(AttrKey::block, AttrType::integer, "elements that share a scale").in_range(1, 1 << 20),
     defaulted(AttrKey::layout, kLayoutNames, 0, "order of the scales"),
-    may(AttrKey::dtype, AttrType::dtype, "the dtype of the elements", "of elements that come as uint8"),
+    optional_attribute(AttrKey::dtype, AttrType::dtype, "the dtype of the elements", "of elements that come as uint8"),
 };
 constexpr AttrRecord kDequantize[] = {required(AttrKey::dtype, AttrType::dtype, "of the result")};
 

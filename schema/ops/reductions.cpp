@@ -233,7 +233,7 @@ void infer_segment_reduce(Inference& c) {
 constexpr Attribute kKeepdims = flag(AttrKey::keepdims, "reduced axes stay, of size 1");
 constexpr AttrRecord kReduce[] = {
     required(AttrKey::kind, kReduceNames, "how elements are combined"),
-    may(AttrKey::axes, AttrType::axes, "all axes", "that are reduced"),
+    optional_attribute(AttrKey::axes, AttrType::axes, "all axes", "that are reduced"),
     kKeepdims,
     required(AttrKey::dtype, AttrType::dtype, "of the result"),
     defaulted_number(AttrKey::correction, 1, "var: the number subtracted from the number of elements"),
@@ -247,7 +247,7 @@ constexpr AttrRecord kSelectReduce[] = {
 constexpr AttrRecord kScan[] = {
     required(AttrKey::kind, kScanNames, "how elements are combined"),
     kAlongAxis,
-    may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
+    optional_attribute(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
 constexpr AttrRecord kSort[] = {
     kAlongAxis,
@@ -260,7 +260,7 @@ constexpr AttrRecord kTopk[] = {
     defaulted(AttrKey::largest, AttrType::boolean, 1, "the largest elements, not the smallest"),
 };
 constexpr AttrRecord kHistogram[] = {
-    may(AttrKey::bins, AttrType::integer, "between the edges", "the number of bins").within(1, kHuge),
+    optional_attribute(AttrKey::bins, AttrType::integer, "between the edges", "the number of bins").in_range(1, kHuge),
     defaulted_number(AttrKey::range, 0, "the outer edges; two equal ones: the smallest and the largest element",
                      AttrType::numbers)
         .exactly(2)
@@ -274,9 +274,9 @@ constexpr AttrRecord kSearchsorted[] = {
               "of the positions: int32 or int64"),
 };
 constexpr AttrRecord kSegmentReduce[] = {
-    required(AttrKey::kind, kScatterNames, "how elements are combined").within(1, kScatterKinds - 1),
+    required(AttrKey::kind, kScatterNames, "how elements are combined").in_range(1, kScatterKinds - 1),
     kAlongAxis,
-    may(AttrKey::value, AttrType::number, "the neutral element", "the first value of each segment"),
+    optional_attribute(AttrKey::value, AttrType::number, "the neutral element", "the first value of each segment"),
 };
 
 constexpr OpRecord kReductionsOps[] = {

@@ -72,10 +72,11 @@ void fft(Inference& c) {
 
 constexpr AttrRecord kFft[] = {
     required(AttrKey::kind, kFftNames, "of the operand and the result"),
-    may(AttrKey::axes, AttrType::axes, "no axes", "that are transformed"),
+    optional_attribute(AttrKey::axes, AttrType::axes, "no axes", "that are transformed"),
     flag(AttrKey::forward, "exp(-2 pi i j k / n), not exp(2 pi i j k / n)"),
     defaulted(AttrKey::norm, kFftNormNames, 0, "the divisor of sums"),
-    may(AttrKey::length, AttrType::dim, "not complex_to_real", "complex_to_real: size of the last axis").minimum(1),
+    optional_attribute(AttrKey::length, AttrType::dim, "not complex_to_real", "complex_to_real: size of the last axis")
+        .minimum(1),
 };
 constexpr AttrRecord kEigh[] = {kUpperTriangle};
 constexpr AttrRecord kSvd[] = {flag(AttrKey::full, "u and vh are square")};

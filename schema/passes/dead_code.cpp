@@ -51,7 +51,7 @@ void remove_unneeded(Function& f, const std::vector<bool>& function_has_effect) 
   }
   // Renumbers the remaining values.
   std::vector<bool> defined(f.values.size());
-  for (const FunctionInput& in : f.inputs) mark(defined, in.value);
+  for (const FunctionInput& input : f.inputs) mark(defined, input.value);
   std::size_t kept_count = 0;
   for (std::size_t i = 0; i < f.nodes.size(); ++i) {
     if (!is_kept[i]) continue;
@@ -76,7 +76,7 @@ void remove_unneeded(Function& f, const std::vector<bool>& function_has_effect) 
   const auto renumber = [&new_id](ValueId& v) {
     if (v != kNoValue) v = new_id[static_cast<std::size_t>(v)];
   };
-  for (FunctionInput& in : f.inputs) renumber(in.value);
+  for (FunctionInput& input : f.inputs) renumber(input.value);
   for (FunctionOutput& out : f.outputs) renumber(out.value);
   for (WriteBack& w : f.writebacks) renumber(w.value);
   for (Node& n : f.nodes) {

@@ -27,8 +27,8 @@ std::vector<bool> read_states(const Program& program) {
   std::vector<bool> read(program.states.size());
   for (const Function& f : program.functions) {
     const DefUse uses(f);
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state && uses.is_read(in.value)) read[in.state] = true;
+    for (const FunctionInput& input : f.inputs) {
+      if (input.kind == FunctionInput::Kind::state && uses.is_read(input.value)) read[input.state] = true;
     }
   }
   return read;
@@ -60,8 +60,8 @@ void remove_unread_states(Program& program, const std::vector<bool>& candidates)
     if (s.tied >= 0) s.tied = static_cast<std::int32_t>(new_index[static_cast<std::size_t>(s.tied)]);
   }
   for (Function& f : program.functions) {
-    for (FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state) in.state = new_index[in.state];
+    for (FunctionInput& input : f.inputs) {
+      if (input.kind == FunctionInput::Kind::state) input.state = new_index[input.state];
     }
     for (WriteBack& w : f.writebacks) {
       if (w.target == WriteBack::Target::state) w.index = new_index[w.index];

@@ -62,7 +62,7 @@ TEST(Bits, AFileFindsWhatDiffersAndWhatIsMissing) {
   EXPECT_EQ(file.size(), 2U);
   std::vector again{conform_result("add", 1), conform_result("a b", 2), conform_result("pow", 3)};
   compare_bits(file, again);
-  EXPECT_TRUE(again[0].passed());
+  EXPECT_TRUE(again[0].is_passed());
   EXPECT_EQ(again[1].stage, "bits");
   EXPECT_NE(again[1].message.find("ffffffffffffffff"), std::string::npos);
   EXPECT_NE(again[2].message.find("no hash"), std::string::npos);

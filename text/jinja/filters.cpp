@@ -21,13 +21,13 @@ Value argument(const Arguments& a, std::size_t i, const char* name, Value absent
   return found != nullptr ? *found : std::move(absent);
 }
 
-std::string counted_text(Interpreter& in, std::string text) {
-  in.take_text(text.size());
+std::string counted_text(Interpreter& interpreter, std::string text) {
+  interpreter.take_text(text.size());
   return text;
 }
 
-std::int64_t integer_of(const Value& v, const char* what) {
-  if (!v.is_integral()) fail_rendering(fmt::format("{} must be an integer, not a {}", what, v.type_name()));
+std::int64_t integer_of(const Value& v, const char* subject) {
+  if (!v.is_integral()) fail_rendering(fmt::format("{} must be an integer, not a {}", subject, v.type_name()));
   return v.integer();
 }
 
@@ -45,44 +45,45 @@ Value filter_length(Interpreter&, const Value& v, const Arguments&) {
 }
 
 /// Value of an attribute by a path such as "function.name" or 0.
-Value attribute_of(Interpreter& in, Value v, const Value& path) {
-  if (path.is_integral()) return in.item(v, path);
+Value attribute_of(Interpreter& interpreter, Value v, const Value& path) {
+  if (path.is_integral()) return interpreter.item(v, path);
   std::string_view remaining = path.string();
   while (true) {
     const std::size_t dot = remaining.find('.');
     const std::string name(remaining.substr(0, dot));
     std::int64_t index = 0;
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), index);
-    v = parsed.ptr == name.data() + name.size() && !name.empty() ? in.item(v, Value(index)) : in.item(v, Value(name));
+    v = parsed.ptr == name.data() + name.size() && !name.empty() ? interpreter.item(v, Value(index))
+                                                                 : interpreter.item(v, Value(name));
     if (dot == std::string_view::npos) return v;
     remaining = remaining.substr(dot + 1);
   }
 }
 
-Value filter_join(Interpreter& in, const Value& v, const Arguments& a) {
+Value filter_join(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const std::string separator = to_text(argument(a, 0, "d", Value("")));
   const Value path = argument(a, 1, "attribute");
-  std::string out;
+  std::string text_out;
   bool is_first = true;
-  for (const Value& each : in.elements(v)) {
-    if (!is_first) out += separator;
+  for (const Value& item : interpreter.elements(v)) {
+    if (!is_first) text_out += separator;
     is_first = false;
-    out += to_text(path.is_none() ? each : attribute_of(in, each, path));
-    check_text_size(out.size());
+    text_out += to_text(path.is_none() ? item : attribute_of(interpreter, item, path));
+    check_text_size(text_out.size());
   }
-  return Value(counted_text(in, std::move(out)));
+  return Value(counted_text(interpreter, std::move(text_out)));
 }
 
-Value filter_items(Interpreter& in, const Value& v, const Arguments&) {
+Value filter_items(Interpreter& interpreter, const Value& v, const Arguments&) {
   if (v.is_undefined()) return Value::list({});
   if (!v.is_dict()) fail_rendering("items needs a mapping");
-  in.take_steps(v.dict().size());
-  List out;
-  for (const auto& [key, value] : v.dict().items()) out.push_back(Value::list({Value(key), value}, true));
-  return Value::list(std::move(out));
+  interpreter.take_steps(v.dict().size());
+  List items_out;
+  for (const auto& [key, value] : v.dict().items()) items_out.push_back(Value::list({Value(key), value}, true));
+  return Value::list(std::move(items_out));
 }
 
-Value filter_tojson(Interpreter& in, const Value& v, const Arguments& a) {
+Value filter_tojson(Interpreter& interpreter, const Value& v, const Arguments& a) {
   JsonStyle style;
   style.ensure_ascii = argument(a, 0, "ensure_ascii", Value(false)).truth();
   const Value indent = argument(a, 1, "indent");
@@ -96,36 +97,36 @@ Value filter_tojson(Interpreter& in, const Value& v, const Arguments& a) {
     style.key_separator = to_text(separators.items()[1]);
   }
   style.sort_keys = argument(a, 3, "sort_keys", Value(false)).truth();
-  return Value(counted_text(in, to_json(v, style)));
+  return Value(counted_text(interpreter, to_json(v, style)));
 }
 
 /// The truth of an element for select(), selectattr() and their opposites.
-bool is_selected(Interpreter& in, const Value& each, const Arguments& a, bool by_attribute) {
-  Value v = each;
+bool is_selected(Interpreter& interpreter, const Value& item, const Arguments& a, bool by_attribute) {
+  Value v = item;
   std::size_t first = 0;
   if (by_attribute) {
     const Value path = argument(a, 0, "attribute");
     if (!path.is_string() && !path.is_integral()) fail_rendering("selectattr needs the name of an attribute");
-    v = attribute_of(in, v, path);
+    v = attribute_of(interpreter, v, path);
     first = 1;
   }
   if (a.positional.size() <= first) return v.truth();
   Arguments tail;
   tail.positional.assign(a.positional.begin() + static_cast<std::ptrdiff_t>(first) + 1, a.positional.end());
-  return in.apply_test(to_text(a.positional[first]), v, tail);
+  return interpreter.apply_test(to_text(a.positional[first]), v, tail);
 }
 
 template <bool by_attribute, bool wanted>
-Value filter_select(Interpreter& in, const Value& v, const Arguments& a) {
-  List out;
-  for (Value& each : in.elements(v)) {
-    if (is_selected(in, each, a, by_attribute) == wanted) out.push_back(std::move(each));
+Value filter_select(Interpreter& interpreter, const Value& v, const Arguments& a) {
+  List items_out;
+  for (Value& item : interpreter.elements(v)) {
+    if (is_selected(interpreter, item, a, by_attribute) == wanted) items_out.push_back(std::move(item));
   }
-  return Value::list(std::move(out));
+  return Value::list(std::move(items_out));
 }
 
-Value filter_map(Interpreter& in, const Value& v, const Arguments& a) {
-  List out;
+Value filter_map(Interpreter& interpreter, const Value& v, const Arguments& a) {
+  List items_out;
   const Value path = argument(a, 1000, "attribute");
   const Value absent = argument(a, 1000, "default");
   if (path.is_none() && a.positional.empty()) fail_rendering("map needs the name of a filter or an attribute");
@@ -134,30 +135,30 @@ Value filter_map(Interpreter& in, const Value& v, const Arguments& a) {
     tail.positional.assign(a.positional.begin() + 1, a.positional.end());
     tail.keywords = a.keywords;
   }
-  for (const Value& each : in.elements(v)) {
+  for (const Value& item : interpreter.elements(v)) {
     if (path.is_none()) {
-      out.push_back(in.apply_filter(to_text(a.positional[0]), each, tail));
+      items_out.push_back(interpreter.apply_filter(to_text(a.positional[0]), item, tail));
     } else {
-      Value found = attribute_of(in, each, path);
-      out.push_back(found.is_undefined() && !absent.is_none() ? absent : std::move(found));
+      Value found = attribute_of(interpreter, item, path);
+      items_out.push_back(found.is_undefined() && !absent.is_none() ? absent : std::move(found));
     }
   }
-  return Value::list(std::move(out));
+  return Value::list(std::move(items_out));
 }
 
-Value filter_first(Interpreter& in, const Value& v, const Arguments&) {
-  const List items = in.elements(v);
+Value filter_first(Interpreter& interpreter, const Value& v, const Arguments&) {
+  const List items = interpreter.elements(v);
   return items.empty() ? Value::undefined("first") : items.front();
 }
-Value filter_last(Interpreter& in, const Value& v, const Arguments&) {
-  const List items = in.elements(v);
+Value filter_last(Interpreter& interpreter, const Value& v, const Arguments&) {
+  const List items = interpreter.elements(v);
   return items.empty() ? Value::undefined("last") : items.back();
 }
-Value filter_list(Interpreter& in, const Value& v, const Arguments&) {
-  return Value::list(in.elements(v));
+Value filter_list(Interpreter& interpreter, const Value& v, const Arguments&) {
+  return Value::list(interpreter.elements(v));
 }
-Value filter_string(Interpreter& in, const Value& v, const Arguments&) {
-  return Value(counted_text(in, to_text(v)));
+Value filter_string(Interpreter& interpreter, const Value& v, const Arguments&) {
+  return Value(counted_text(interpreter, to_text(v)));
 }
 
 Value filter_int(Interpreter&, const Value& v, const Arguments& a) {
@@ -210,68 +211,69 @@ bool less_folded(const Value& a, const Value& b, bool is_case_sensitive) {
   return less(a, b);
 }
 
-Value filter_sort(Interpreter& in, const Value& v, const Arguments& a) {
-  List out = in.elements(v);
+Value filter_sort(Interpreter& interpreter, const Value& v, const Arguments& a) {
+  List items_out = interpreter.elements(v);
   const bool reverse = argument(a, 0, "reverse", Value(false)).truth();
   const bool is_case_sensitive = argument(a, 1, "case_sensitive", Value(false)).truth();
   const Value path = argument(a, 2, "attribute");
-  in.take_steps(out.size() * 16);
-  for (const Value& each : out) {  // fails before the sort, whose comparison must be an order
-    const Value key = path.is_none() ? each : attribute_of(in, each, path);
+  interpreter.take_steps(items_out.size() * 16);
+  for (const Value& item : items_out) {  // fails before the sort, whose comparison must be an order
+    const Value key = path.is_none() ? item : attribute_of(interpreter, item, path);
     if (!key.is_string() && !key.is_number()) fail_rendering("sort needs strings or numbers");
-    const Value first = path.is_none() ? out.front() : attribute_of(in, out.front(), path);
+    const Value first = path.is_none() ? items_out.front() : attribute_of(interpreter, items_out.front(), path);
     if (key.is_string() != first.is_string()) fail_rendering("sort cannot compare strings with numbers");
     if (key.is_number() && std::isnan(key.number())) fail_rendering("sort cannot compare NaN");
   }
-  std::ranges::stable_sort(out, [&](const Value& x, const Value& y) {
+  std::ranges::stable_sort(items_out, [&](const Value& x, const Value& y) {
     const Value& p = reverse ? y : x;
     const Value& q = reverse ? x : y;
     if (path.is_none()) return less_folded(p, q, is_case_sensitive);
-    return less_folded(attribute_of(in, p, path), attribute_of(in, q, path), is_case_sensitive);
+    return less_folded(attribute_of(interpreter, p, path), attribute_of(interpreter, q, path), is_case_sensitive);
   });
-  return Value::list(std::move(out));
+  return Value::list(std::move(items_out));
 }
 
-Value filter_dictsort(Interpreter& in, const Value& v, const Arguments& a) {
-  const Value items = filter_items(in, v, {});
-  Arguments by;
-  by.keywords = {{"attribute", Value(std::int64_t{to_text(argument(a, 1, "by", Value("key"))) == "value" ? 1 : 0})},
-                 {"case_sensitive", argument(a, 0, "case_sensitive", Value(false))},
-                 {"reverse", argument(a, 2, "reverse", Value(false))}};
-  return filter_sort(in, items, by);
+Value filter_dictsort(Interpreter& interpreter, const Value& v, const Arguments& a) {
+  const Value items = filter_items(interpreter, v, {});
+  Arguments sort_arguments;
+  sort_arguments.keywords = {
+      {"attribute", Value(std::int64_t{to_text(argument(a, 1, "by", Value("key"))) == "value" ? 1 : 0})},
+      {"case_sensitive", argument(a, 0, "case_sensitive", Value(false))},
+      {"reverse", argument(a, 2, "reverse", Value(false))}};
+  return filter_sort(interpreter, items, sort_arguments);
 }
 
-Value filter_reverse(Interpreter& in, const Value& v, const Arguments&) {
-  List out = in.elements(v);
-  std::ranges::reverse(out);
-  if (!v.is_string()) return Value::list(std::move(out));
+Value filter_reverse(Interpreter& interpreter, const Value& v, const Arguments&) {
+  List items_out = interpreter.elements(v);
+  std::ranges::reverse(items_out);
+  if (!v.is_string()) return Value::list(std::move(items_out));
   std::string s;
-  for (const Value& each : out) s += each.string();
+  for (const Value& item : items_out) s += item.string();
   return Value(std::move(s));
 }
 
-Value filter_unique(Interpreter& in, const Value& v, const Arguments& a) {
+Value filter_unique(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const Value path = argument(a, 1, "attribute");
   const bool is_case_sensitive = argument(a, 0, "case_sensitive", Value(false)).truth();
-  List out, keys;
-  for (Value& each : in.elements(v)) {
-    Value key = path.is_none() ? each : attribute_of(in, each, path);
+  List items_out, keys;
+  for (Value& item : interpreter.elements(v)) {
+    Value key = path.is_none() ? item : attribute_of(interpreter, item, path);
     if (key.is_string() && !is_case_sensitive) key = Value(text::lower_case(key.string()));
-    in.take_steps(keys.size());
+    interpreter.take_steps(keys.size());
     if (std::ranges::any_of(keys, [&](const Value& k) { return equal(k, key); })) continue;
     keys.push_back(std::move(key));
-    out.push_back(std::move(each));
+    items_out.push_back(std::move(item));
   }
-  return Value::list(std::move(out));
+  return Value::list(std::move(items_out));
 }
 
-Value filter_sum(Interpreter& in, const Value& v, const Arguments& a) {
+Value filter_sum(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const Value path = argument(a, 0, "attribute");
   double sum = 0;
   std::int64_t integers = 0;
   bool is_integral = true;
-  for (const Value& each : in.elements(v)) {
-    const Value x = path.is_none() ? each : attribute_of(in, each, path);
+  for (const Value& item : interpreter.elements(v)) {
+    const Value x = path.is_none() ? item : attribute_of(interpreter, item, path);
     if (!x.is_number()) fail_rendering("sum needs numbers");
     sum += x.number();
     is_integral = is_integral && x.is_integral() && !__builtin_add_overflow(integers, x.integer(), &integers);
@@ -280,34 +282,34 @@ Value filter_sum(Interpreter& in, const Value& v, const Arguments& a) {
 }
 
 template <bool wants_largest>
-Value filter_extreme(Interpreter& in, const Value& v, const Arguments&) {
-  Value best = Value::undefined("min");
-  for (const Value& each : in.elements(v)) {
-    if (best.is_undefined() || (wants_largest ? less(best, each) : less(each, best))) best = each;
+Value filter_extreme(Interpreter& interpreter, const Value& v, const Arguments&) {
+  Value extreme = Value::undefined("min");
+  for (const Value& item : interpreter.elements(v)) {
+    if (extreme.is_undefined() || (wants_largest ? less(extreme, item) : less(item, extreme))) extreme = item;
   }
-  return best;
+  return extreme;
 }
 
-Value filter_batch(Interpreter& in, const Value& v, const Arguments& a) {
+Value filter_batch(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const std::int64_t count = integer_of(argument(a, 0, "linecount"), "linecount");
   if (count < 1) fail_rendering("batch needs a size of at least 1");
   const Value fill = argument(a, 1, "fill_with");
-  List out, row;
-  for (Value& each : in.elements(v)) {
-    row.push_back(std::move(each));
-    if (static_cast<std::int64_t>(row.size()) == count) out.push_back(Value::list(std::exchange(row, {})));
+  List items_out, row;
+  for (Value& item : interpreter.elements(v)) {
+    row.push_back(std::move(item));
+    if (static_cast<std::int64_t>(row.size()) == count) items_out.push_back(Value::list(std::exchange(row, {})));
   }
   if (!row.empty()) {
     while (!fill.is_none() && static_cast<std::int64_t>(row.size()) < count) {
-      in.take_steps(1);
+      interpreter.take_steps(1);
       row.push_back(fill);
     }
-    out.push_back(Value::list(std::move(row)));
+    items_out.push_back(Value::list(std::move(row)));
   }
-  return Value::list(std::move(out));
+  return Value::list(std::move(items_out));
 }
 
-Value filter_indent(Interpreter& in, const Value& v, const Arguments& a) {
+Value filter_indent(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const Value width = argument(a, 0, "width", Value(std::int64_t{4}));
   const bool first = argument(a, 1, "first", Value(false)).truth(),
              blank = argument(a, 2, "blank", Value(false)).truth();
@@ -316,42 +318,42 @@ Value filter_indent(Interpreter& in, const Value& v, const Arguments& a) {
           ? width.string()
           : std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(integer_of(width, "width"), 0, 1000)), ' ');
   const std::string source = to_text(v);
-  std::string out;
-  std::size_t at = 0;
+  std::string text_out;
+  std::size_t line_begin = 0;
   for (bool is_first = true;; is_first = false) {
-    const std::size_t end = source.find('\n', at);
-    const std::string line = source.substr(at, end - at);
-    if (is_first ? first : blank || !line.empty()) out += margin;
-    out += line;
-    check_text_size(out.size());
+    const std::size_t end = source.find('\n', line_begin);
+    const std::string line = source.substr(line_begin, end - line_begin);
+    if (is_first ? first : blank || !line.empty()) text_out += margin;
+    text_out += line;
+    check_text_size(text_out.size());
     if (end == std::string::npos) break;
-    out += '\n';
-    at = end + 1;
+    text_out += '\n';
+    line_begin = end + 1;
   }
-  return Value(counted_text(in, std::move(out)));
+  return Value(counted_text(interpreter, std::move(text_out)));
 }
 
-Value filter_escape(Interpreter& in, const Value& v, const Arguments&) {
-  std::string out;
+Value filter_escape(Interpreter& interpreter, const Value& v, const Arguments&) {
+  std::string text_out;
   for (const char c : to_text(v)) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&#34;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&': text_out += "&amp;"; break;
+      case '<': text_out += "&lt;"; break;
+      case '>': text_out += "&gt;"; break;
+      case '"': text_out += "&#34;"; break;
+      case '\'': text_out += "&#39;"; break;
+      default: text_out += c;
     }
   }
-  return Value(counted_text(in, std::move(out)));
+  return Value(counted_text(interpreter, std::move(text_out)));
 }
 
 /// A filter that is a method of strings.
 template <const char* name>
-Value filter_method(Interpreter& in, const Value& v, const Arguments& a) {
+Value filter_method(Interpreter& interpreter, const Value& v, const Arguments& a) {
   Value method;
   find_method(Value(to_text(v)), name, method);
-  return in.call(method, a);
+  return interpreter.call(method, a);
 }
 constexpr char kStrip[] = "strip", kUpper[] = "upper", kLower[] = "lower", kTitle[] = "title",
                kCapitalize[] = "capitalize", kReplace[] = "replace";
@@ -360,8 +362,8 @@ Value filter_same(Interpreter&, const Value& v, const Arguments&) {
   return v;
 }
 
-Value filter_attr(Interpreter& in, const Value& v, const Arguments& a) {
-  return in.attribute(v, to_text(argument(a, 0, "name")));
+Value filter_attr(Interpreter& interpreter, const Value& v, const Arguments& a) {
+  return interpreter.attribute(v, to_text(argument(a, 0, "name")));
 }
 
 struct NamedFilter {
@@ -418,8 +420,8 @@ struct NamedTest {
 bool is_even(Interpreter&, const Value& v, const Value&) {
   return integer_of(v, "the operand of a test") % 2 == 0;
 }
-bool is_divisible(Interpreter&, const Value& v, const Value& by) {
-  const std::int64_t divisor = integer_of(by, "the operand of a test");
+bool is_divisible(Interpreter&, const Value& v, const Value& divisor_value) {
+  const std::int64_t divisor = integer_of(divisor_value, "the operand of a test");
   if (divisor == 0) fail_rendering("division by zero");
   return divisor == -1 || integer_of(v, "the operand of a test") % divisor == 0;
 }
@@ -453,7 +455,7 @@ constexpr NamedTest kTests[] = {
      [](Interpreter&, const Value& v, const Value&) { return v.kind() == Value::Kind::boolean && !v.boolean(); }},
     {"callable", [](Interpreter&, const Value& v, const Value&) { return v.kind() == Value::Kind::callable; }},
     {"even", is_even},
-    {"odd", [](Interpreter& in, const Value& v, const Value& o) { return !is_even(in, v, o); }},
+    {"odd", [](Interpreter& interpreter, const Value& v, const Value& o) { return !is_even(interpreter, v, o); }},
     {"divisibleby", is_divisible},
     {"sameas", [](Interpreter&, const Value& v, const Value& o) { return v.is_same(o); }},
     {"lower", [](Interpreter&, const Value& v, const Value&) { return is_in_case(v, false); }},

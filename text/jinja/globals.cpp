@@ -11,7 +11,7 @@
 namespace tern::jinja {
 namespace {
 
-Value make_range(Interpreter& in, const Arguments& a) {
+Value make_range(Interpreter& interpreter, const Arguments& a) {
   std::int64_t bounds[3] = {0, 0, 1};
   const std::size_t count = a.positional.size();
   if (count < 1 || count > 3) fail_rendering("range takes one to three integers");
@@ -20,23 +20,23 @@ Value make_range(Interpreter& in, const Arguments& a) {
     bounds[count == 1 ? 1 : i] = a.positional[i].integer();
   }
   if (bounds[2] == 0) fail_rendering("the step of range must not be 0");
-  List out;
+  List items_out;
   for (std::int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1];) {
-    in.take_steps(1);
-    out.emplace_back(i);
+    interpreter.take_steps(1);
+    items_out.emplace_back(i);
     if (__builtin_add_overflow(i, bounds[2], &i)) break;
   }
-  return Value::list(std::move(out));
+  return Value::list(std::move(items_out));
 }
 
 Dict dict_of(const Arguments& a) {
-  Dict out;
-  for (const Value& each : a.positional) {
-    if (!each.is_dict()) fail_rendering("dict and namespace take mappings and names");
-    for (const auto& [key, value] : each.dict().items()) out.set(key, value);
+  Dict merged;
+  for (const Value& item : a.positional) {
+    if (!item.is_dict()) fail_rendering("dict and namespace take mappings and names");
+    for (const auto& [key, value] : item.dict().items()) merged.set(key, value);
   }
-  for (const auto& [key, value] : a.keywords) out.set(key, value);
-  return out;
+  for (const auto& [key, value] : a.keywords) merged.set(key, value);
+  return merged;
 }
 
 Value raise_exception(Interpreter&, const Arguments& a) {
@@ -49,9 +49,9 @@ Value format_time(std::time_t seconds, const Arguments& a) {
   const Value* format = a.find(0, "format");
   if (format == nullptr || !format->is_string() || format->string().size() > 256)
     fail_rendering("strftime_now needs a format");
-  const std::tm parts = platform::local_time(seconds);
+  const std::tm calendar_time = platform::local_time(seconds);
   char buffer[4096];
-  const std::size_t size = std::strftime(buffer, sizeof buffer, format->string().c_str(), &parts);
+  const std::size_t size = std::strftime(buffer, sizeof buffer, format->string().c_str(), &calendar_time);
   return Value(std::string(buffer, size));
 }
 

@@ -45,13 +45,13 @@ SliceBounds clamp_slice(const Value& begin, const Value& end, const Value& step,
 }
 
 /// "%s" % value, with %s, %d, %r, %f, %.2f, %%.
-std::string format_percent(Interpreter& in, const std::string& format, const Value& v) {
+std::string format_percent(Interpreter& interpreter, const std::string& format, const Value& v) {
   const List values = v.is_tuple() ? v.items() : List{v};
-  std::string out;
-  std::size_t used = 0;
+  std::string text_out;
+  std::size_t used_count = 0;
   for (std::size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%') {
-      out += format[i];
+      text_out += format[i];
       continue;
     }
     std::size_t end = i + 1;
@@ -60,27 +60,27 @@ std::string format_percent(Interpreter& in, const std::string& format, const Val
     const std::string spec = format.substr(i + 1, end - i - 1);
     i = end;
     if (kind == '%') {
-      out += '%';
+      text_out += '%';
       continue;
     }
-    if (used >= values.size()) fail_rendering("a format has too few arguments");
-    const Value& each = values[used++];
+    if (used_count >= values.size()) fail_rendering("a format has too few arguments");
+    const Value& item = values[used_count++];
     if (kind == 's') {
-      out += to_text(each);
+      text_out += to_text(item);
     } else if (kind == 'r') {
-      out += to_repr(each);
-    } else if ((kind == 'd' || kind == 'i') && each.is_number() && spec.size() < 4) {
-      out += std::to_string(each.is_integral() ? each.integer() : static_cast<std::int64_t>(each.number()));
-    } else if (kind == 'f' && each.is_number() && spec.size() < 4) {
+      text_out += to_repr(item);
+    } else if ((kind == 'd' || kind == 'i') && item.is_number() && spec.size() < 4) {
+      text_out += std::to_string(item.is_integral() ? item.integer() : static_cast<std::int64_t>(item.number()));
+    } else if (kind == 'f' && item.is_number() && spec.size() < 4) {
       const std::size_t dot = spec.find('.');
       const int digits = dot == std::string::npos ? 6 : std::min(std::atoi(spec.c_str() + dot + 1), 40);
-      out += fmt::format("{:.{}f}", each.number(), digits);
+      text_out += fmt::format("{:.{}f}", item.number(), digits);
     } else {
       fail_rendering(fmt::format("the format '%{}{}' is not known", spec, kind));
     }
-    in.take_text(out.size() / 64);
+    interpreter.take_text(text_out.size() / 64);
   }
-  return out;
+  return text_out;
 }
 
 }  // namespace
@@ -102,16 +102,16 @@ void Interpreter::take_text(std::size_t size) {
   take_steps(1 + size / 16);
 }
 
-void Interpreter::append(std::string& out, std::string_view text) {
+void Interpreter::append(std::string& text_out, std::string_view text) {
   take_text(text.size());
-  check_text_size(out.size() + text.size());
-  out += text;
+  check_text_size(text_out.size() + text.size());
+  text_out += text;
 }
 
 std::string Interpreter::render(const Body& body) {
-  std::string out;
-  execute(body, std::make_shared<Scope>(globals_), out);
-  return out;
+  std::string text_out;
+  execute(body, std::make_shared<Scope>(globals_), text_out);
+  return text_out;
 }
 
 const Value* Interpreter::find(std::string_view name, const Scope& scope) const {
@@ -137,7 +137,7 @@ Value Interpreter::evaluate(const Expression& e, const ScopePtr& scope) {
     case ExpressionKind::list:
     case ExpressionKind::tuple: {
       List items;
-      for (const auto& each : e.operands) items.push_back(evaluate(*each, scope));
+      for (const auto& operand_expression : e.operands) items.push_back(evaluate(*operand_expression, scope));
       return Value::list(std::move(items), e.kind == ExpressionKind::tuple);
     }
     case ExpressionKind::dict: {
@@ -227,10 +227,10 @@ Value Interpreter::evaluate_binary(const std::string& op, const Value& a, const 
       const std::size_t size = sequence.string().size();
       if (size != 0 && count > kMaxOutput / size) check_text_size(kMaxOutput + 1);
       take_text(size * count);
-      std::string out;
-      out.reserve(size * count);
-      for (std::size_t i = 0; i < count && size != 0; ++i) out += sequence.string();
-      return Value(std::move(out));
+      std::string text_out;
+      text_out.reserve(size * count);
+      for (std::size_t i = 0; i < count && size != 0; ++i) text_out += sequence.string();
+      return Value(std::move(text_out));
     }
     if (sequence.is_list()) {
       const std::size_t size = sequence.items().size();
@@ -245,8 +245,8 @@ Value Interpreter::evaluate_binary(const std::string& op, const Value& a, const 
   if (!a.is_number() || !b.is_number())
     fail_rendering(fmt::format("'{}' is not defined between {} and {}", op, a.type_name(), b.type_name()));
   const bool integral = a.is_integral() && b.is_integral();
-  const bool divides = op == "/" || op == "//" || op == "%";
-  if (divides && b.number() == 0) fail_rendering("division by zero");
+  const bool is_division = op == "/" || op == "//" || op == "%";
+  if (is_division && b.number() == 0) fail_rendering("division by zero");
   if (integral && op != "/") {
     const std::int64_t x = a.integer(), y = b.integer();
     std::int64_t result = 0;
@@ -293,7 +293,7 @@ bool Interpreter::compare(const std::string& op, const Value& a, const Value& b)
       is_in = b.string().find(a.string()) != std::string::npos;
     } else if (b.is_list()) {
       take_steps(b.items().size());
-      is_in = std::ranges::any_of(b.items(), [&](const Value& each) { return equal(each, a); });
+      is_in = std::ranges::any_of(b.items(), [&](const Value& item) { return equal(item, a); });
     } else if (b.is_dict()) {
       is_in = a.is_string() && b.dict().find(a.string()) != nullptr;
     } else if (!b.is_undefined()) {
@@ -319,10 +319,10 @@ Value Interpreter::evaluate_slice(const Expression& e, const ScopePtr& scope) {
     const std::u32string characters = text::to_characters(v.string());
     take_steps(1 + characters.size() / 16);
     const SliceBounds b = clamp_slice(begin, end, step, static_cast<std::int64_t>(characters.size()));
-    std::string out;
+    std::string text_out;
     for (std::int64_t i = b.begin; b.step > 0 ? i < b.end : i > b.end; i += b.step)
-      text::append_character(out, characters[static_cast<std::size_t>(i)]);
-    return Value(std::move(out));
+      text::append_character(text_out, characters[static_cast<std::size_t>(i)]);
+    return Value(std::move(text_out));
   }
   if (!v.is_list()) fail_rendering(fmt::format("a {} has no slices", v.type_name()));
   take_steps(v.items().size());
@@ -334,21 +334,21 @@ Value Interpreter::evaluate_slice(const Expression& e, const ScopePtr& scope) {
 }
 
 Arguments Interpreter::evaluate_arguments(const std::vector<Argument>& arguments, const ScopePtr& scope) {
-  Arguments out;
+  Arguments text_out;
   for (const Argument& a : arguments) {
     Value v = evaluate(*a.value, scope);
     switch (a.kind) {
-      case Argument::Kind::positional: out.positional.push_back(std::move(v)); break;
-      case Argument::Kind::keyword: out.keywords.emplace_back(a.name, std::move(v)); break;
+      case Argument::Kind::positional: text_out.positional.push_back(std::move(v)); break;
+      case Argument::Kind::keyword: text_out.keywords.emplace_back(a.name, std::move(v)); break;
       case Argument::Kind::list:
-        for (Value& each : elements(v)) out.positional.push_back(std::move(each));
+        for (Value& item : elements(v)) text_out.positional.push_back(std::move(item));
         break;
       case Argument::Kind::mapping:
         if (!v.is_dict()) fail_rendering("'**' needs a mapping");
-        for (const auto& [key, value] : v.dict().items()) out.keywords.emplace_back(key, value);
+        for (const auto& [key, value] : v.dict().items()) text_out.keywords.emplace_back(key, value);
     }
   }
-  return out;
+  return text_out;
 }
 
 Value Interpreter::call(const Value& function, const Arguments& arguments) {
@@ -360,25 +360,25 @@ Value Interpreter::call(const Value& function, const Arguments& arguments) {
 }
 
 List Interpreter::elements(const Value& v) {
-  List out;
+  List items_out;
   if (v.is_list()) {
-    out = v.items();
+    items_out = v.items();
   } else if (v.is_dict() && !v.is_namespace()) {
-    for (const auto& [key, value] : v.dict().items()) out.emplace_back(key);
+    for (const auto& [key, value] : v.dict().items()) items_out.emplace_back(key);
   } else if (v.is_string()) {
     const std::string& s = v.string();
     take_steps(s.size());
-    for (std::size_t at = 0; at < s.size();) {
-      const std::size_t size = text::character_at(s, at).size;
-      out.emplace_back(std::string_view(s).substr(at, size));
-      at += size;
+    for (std::size_t byte_index = 0; byte_index < s.size();) {
+      const std::size_t size = text::character_at(s, byte_index).size;
+      items_out.emplace_back(std::string_view(s).substr(byte_index, size));
+      byte_index += size;
     }
-    return out;
+    return items_out;
   } else if (!v.is_undefined()) {
     fail_rendering(fmt::format("a {} has no elements", v.type_name()));
   }
-  take_steps(out.size());
-  return out;
+  take_steps(items_out.size());
+  return items_out;
 }
 
 Value Interpreter::attribute(const Value& v, const std::string& name) {
@@ -408,9 +408,9 @@ Value Interpreter::item(const Value& v, const Value& key) {
     const auto size = static_cast<std::int64_t>(characters.size());
     const std::int64_t i = key.integer() < 0 ? key.integer() + size : key.integer();
     if (i < 0 || i >= size) return Value::undefined(std::to_string(key.integer()));
-    std::string out;
-    text::append_character(out, characters[static_cast<std::size_t>(i)]);
-    return Value(std::move(out));
+    std::string text_out;
+    text::append_character(text_out, characters[static_cast<std::size_t>(i)]);
+    return Value(std::move(text_out));
   }
   Value method;
   if (key.is_string() && find_method(v, key.string(), method)) return method;
@@ -419,32 +419,32 @@ Value Interpreter::item(const Value& v, const Value& key) {
 
 // Statements
 
-Interpreter::Flow Interpreter::execute(const Body& body, const ScopePtr& scope, std::string& out) {
+Interpreter::Flow Interpreter::execute(const Body& body, const ScopePtr& scope, std::string& text_out) {
   for (const auto& s : body) {
-    const Flow flow = execute(*s, scope, out);
+    const Flow flow = execute(*s, scope, text_out);
     if (flow != Flow::normal) return flow;
   }
   return Flow::normal;
 }
 
 std::string Interpreter::text_of_body(const Body& body, const ScopePtr& scope) {
-  std::string out;
-  execute(body, scope, out);
-  return out;
+  std::string text_out;
+  execute(body, scope, text_out);
+  return text_out;
 }
 
-Interpreter::Flow Interpreter::execute(const Statement& s, const ScopePtr& scope, std::string& out) {
+Interpreter::Flow Interpreter::execute(const Statement& s, const ScopePtr& scope, std::string& text_out) {
   const Nested nested(*this);
   take_steps(1);
   switch (s.kind) {
-    case StatementKind::text: append(out, s.text); break;
-    case StatementKind::output: append(out, to_text(evaluate(*s.value, scope))); break;
-    case StatementKind::loop: return execute_loop(s, scope, out);
+    case StatementKind::text: append(text_out, s.text); break;
+    case StatementKind::output: append(text_out, to_text(evaluate(*s.value, scope))); break;
+    case StatementKind::loop: return execute_loop(s, scope, text_out);
     case StatementKind::branch:
       for (const auto& [condition, body] : s.branches) {
-        if (evaluate(*condition, scope).truth()) return execute(body, scope, out);
+        if (evaluate(*condition, scope).truth()) return execute(body, scope, text_out);
       }
-      return execute(s.otherwise, scope, out);
+      return execute(s.otherwise, scope, text_out);
     case StatementKind::set: {
       if (s.value != nullptr) {
         assign(s.target, evaluate(*s.value, scope), scope);
@@ -460,35 +460,35 @@ Interpreter::Flow Interpreter::execute(const Statement& s, const ScopePtr& scope
       const Value function = evaluate(*s.value->operands[0], scope);
       Arguments arguments = evaluate_arguments(s.value->arguments, scope);
       arguments.keywords.emplace_back("caller", make_macro(s, scope, "caller"));
-      append(out, to_text(call(function, arguments)));
+      append(text_out, to_text(call(function, arguments)));
       break;
     }
     case StatementKind::filter: {
       const auto inner = std::make_shared<Scope>(scope);
       inner->variables[""] = Value(text_of_body(s.body, inner));
-      append(out, to_text(evaluate(*s.value, inner)));
+      append(text_out, to_text(evaluate(*s.value, inner)));
       break;
     }
     case StatementKind::with: {
       const auto inner = std::make_shared<Scope>(scope);
       for (const auto& [target, value] : s.assignments) assign(target, evaluate(*value, scope), inner);
-      return execute(s.body, inner, out);
+      return execute(s.body, inner, text_out);
     }
-    case StatementKind::group: return execute(s.body, scope, out);
+    case StatementKind::group: return execute(s.body, scope, text_out);
     case StatementKind::end_loop: return Flow::end_loop;
     case StatementKind::next_loop: return Flow::next_loop;
   }
   return Flow::normal;
 }
 
-Interpreter::Flow Interpreter::execute_loop(const Statement& s, const ScopePtr& scope, std::string& out) {
+Interpreter::Flow Interpreter::execute_loop(const Statement& s, const ScopePtr& scope, std::string& text_out) {
   List items = elements(evaluate(*s.value, scope));
   if (s.condition != nullptr) {
     List selected;
-    for (Value& each : items) {
+    for (Value& item : items) {
       const auto inner = std::make_shared<Scope>(scope);
-      assign(s.target, each, inner);
-      if (evaluate(*s.condition, inner).truth()) selected.push_back(std::move(each));
+      assign(s.target, item, inner);
+      if (evaluate(*s.condition, inner).truth()) selected.push_back(std::move(item));
     }
     items = std::move(selected);
   }
@@ -496,7 +496,7 @@ Interpreter::Flow Interpreter::execute_loop(const Statement& s, const ScopePtr& 
   const auto last_changed = std::make_shared<Value>(Value::undefined());
   for (std::int64_t i = 0; i < count; ++i) {
     take_steps(8);
-    const auto at = [&](std::int64_t k) {
+    const auto item_at = [&](std::int64_t k) {
       return k >= 0 && k < count ? items[static_cast<std::size_t>(k)] : Value::undefined("item");
     };
     Dict loop;
@@ -507,8 +507,8 @@ Interpreter::Flow Interpreter::execute_loop(const Statement& s, const ScopePtr& 
     loop.set("length", Value(count));
     loop.set("revindex", Value(count - i));
     loop.set("revindex0", Value(count - i - 1));
-    loop.set("previtem", at(i - 1));
-    loop.set("nextitem", at(i + 1));
+    loop.set("previtem", item_at(i - 1));
+    loop.set("nextitem", item_at(i + 1));
     loop.set("depth", Value(std::int64_t{1}));
     loop.set("depth0", Value(std::int64_t{0}));
     loop.set("cycle", Value::callable({"cycle", [i](Interpreter&, const Arguments& a) {
@@ -516,17 +516,17 @@ Interpreter::Flow Interpreter::execute_loop(const Statement& s, const ScopePtr& 
                                          return a.positional[static_cast<std::size_t>(i) % a.positional.size()];
                                        }}));
     loop.set("changed", Value::callable({"changed", [last_changed](Interpreter&, const Arguments& a) {
-                                           Value now = Value::list(a.positional, true);
-                                           const bool differs = !equal(now, *last_changed);
-                                           *last_changed = std::move(now);
+                                           Value current_value = Value::list(a.positional, true);
+                                           const bool differs = !equal(current_value, *last_changed);
+                                           *last_changed = std::move(current_value);
                                            return Value(differs);
                                          }}));
     const auto inner = std::make_shared<Scope>(scope);
     inner->variables["loop"] = Value::dict(std::move(loop), true);
     assign(s.target, items[static_cast<std::size_t>(i)], inner);
-    if (execute(s.body, inner, out) == Flow::end_loop) return Flow::normal;
+    if (execute(s.body, inner, text_out) == Flow::end_loop) return Flow::normal;
   }
-  if (count == 0) return execute(s.otherwise, scope, out);
+  if (count == 0) return execute(s.otherwise, scope, text_out);
   return Flow::normal;
 }
 
@@ -551,33 +551,34 @@ void Interpreter::assign(const Target& target, Value v, const ScopePtr& scope) {
 Value Interpreter::make_macro(const Statement& s, const ScopePtr& scope, std::string name) {
   // A weak reference: the scope holds the macro. Scopes of callers outlive the calls inside them.
   const std::weak_ptr<Scope> outer = scope;
-  return Value::callable(
-      {name, [&s, outer, name](Interpreter& in, const Arguments& a) {
-         const auto inner = std::make_shared<Scope>(outer.lock());
-         if (a.positional.size() > s.parameters.size())
-           fail_rendering(
-               fmt::format("macro '{}' takes {} arguments, not {}", name, s.parameters.size(), a.positional.size()));
-         Dict more;
-         for (const auto& [key, value] : a.keywords) {
-           const bool is_known = std::ranges::find(s.parameters, key, &Parameter::name) != s.parameters.end();
-           if (is_known || key == "caller") {
-             inner->variables[key] = value;
-           } else {
-             more.set(key, value);
-           }
-         }
-         inner->variables["kwargs"] = Value::dict(std::move(more));
-         inner->variables["varargs"] = Value::list({}, true);
-         for (std::size_t i = 0; i < s.parameters.size(); ++i) {
-           const Parameter& p = s.parameters[i];
-           if (i < a.positional.size()) {
-             inner->variables[p.name] = a.positional[i];
-           } else if (!inner->variables.contains(p.name)) {
-             inner->variables[p.name] = p.value != nullptr ? in.evaluate(*p.value, inner) : Value::undefined(p.name);
-           }
-         }
-         return Value(in.text_of_body(s.body, inner));
-       }});
+  return Value::callable({name, [&s, outer, name](Interpreter& interpreter, const Arguments& a) {
+                            const auto inner = std::make_shared<Scope>(outer.lock());
+                            if (a.positional.size() > s.parameters.size())
+                              fail_rendering(fmt::format("macro '{}' takes {} arguments, not {}", name,
+                                                         s.parameters.size(), a.positional.size()));
+                            Dict extra_keywords;
+                            for (const auto& [key, value] : a.keywords) {
+                              const bool is_known =
+                                  std::ranges::find(s.parameters, key, &Parameter::name) != s.parameters.end();
+                              if (is_known || key == "caller") {
+                                inner->variables[key] = value;
+                              } else {
+                                extra_keywords.set(key, value);
+                              }
+                            }
+                            inner->variables["kwargs"] = Value::dict(std::move(extra_keywords));
+                            inner->variables["varargs"] = Value::list({}, true);
+                            for (std::size_t i = 0; i < s.parameters.size(); ++i) {
+                              const Parameter& p = s.parameters[i];
+                              if (i < a.positional.size()) {
+                                inner->variables[p.name] = a.positional[i];
+                              } else if (!inner->variables.contains(p.name)) {
+                                inner->variables[p.name] = p.value != nullptr ? interpreter.evaluate(*p.value, inner)
+                                                                              : Value::undefined(p.name);
+                              }
+                            }
+                            return Value(interpreter.text_of_body(s.body, inner));
+                          }});
 }
 
 }  // namespace tern::jinja

@@ -58,13 +58,13 @@ class Interpreter {
   Arguments evaluate_arguments(const std::vector<Argument>& arguments, const ScopePtr& scope);
   const Value* find(std::string_view name, const Scope& scope) const;
 
-  Flow execute(const Body& body, const ScopePtr& scope, std::string& out);
-  Flow execute(const Statement& s, const ScopePtr& scope, std::string& out);
-  Flow execute_loop(const Statement& s, const ScopePtr& scope, std::string& out);
+  Flow execute(const Body& body, const ScopePtr& scope, std::string& text_out);
+  Flow execute(const Statement& s, const ScopePtr& scope, std::string& text_out);
+  Flow execute_loop(const Statement& s, const ScopePtr& scope, std::string& text_out);
   void assign(const Target& target, Value v, const ScopePtr& scope);
   Value make_macro(const Statement& s, const ScopePtr& scope, std::string name);
   std::string text_of_body(const Body& body, const ScopePtr& scope);
-  void append(std::string& out, std::string_view text);
+  void append(std::string& text_out, std::string_view text);
 
   ScopePtr globals_;
   std::size_t steps_ = 0;

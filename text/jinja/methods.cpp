@@ -33,164 +33,165 @@ std::string strip_sides(std::string_view s, const Arguments& a, bool left, bool 
   std::u32string characters;
   const bool is_space = v == nullptr || v->is_none();
   if (!is_space) characters = text::to_characters(text_argument(a, 0, "chars"));
-  const auto goes = [&](char32_t c) {
+  const auto is_stripped = [&](char32_t c) {
     return is_space ? text::is_white_space(c) || (c >= 0x1c && c <= 0x1f) : characters.find(c) != std::u32string::npos;
   };
   while (left && !s.empty()) {
     const text::Character c = text::character_at(s, 0);
-    if (!goes(c.code)) break;
+    if (!is_stripped(c.code)) break;
     s.remove_prefix(c.size);
   }
   while (right && !s.empty()) {
     const text::Character c = text::last_character(s);
-    if (!goes(c.code)) break;
+    if (!is_stripped(c.code)) break;
     s.remove_suffix(c.size);
   }
   return std::string(s);
 }
 
-std::size_t next_space(std::string_view s, std::size_t at, bool wants_space) {
-  while (at < s.size()) {
-    const text::Character c = text::character_at(s, at);
+std::size_t next_space(std::string_view s, std::size_t position, bool wants_space) {
+  while (position < s.size()) {
+    const text::Character c = text::character_at(s, position);
     if (text::is_white_space(c.code) == wants_space) break;
-    at += c.size;
+    position += c.size;
   }
-  return at;
+  return position;
 }
 
-Value split(Interpreter& in, const Value& v, const Arguments& a) {
+Value split(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const std::string_view s = v.string();
   const Value* separator = a.find(0, "sep");
   const std::int64_t limit = integer_argument(a, 1, "maxsplit", -1);
-  List out;
+  List items_out;
   const auto may_split = [&] {
-    in.take_steps(1);
-    return limit < 0 || static_cast<std::int64_t>(out.size()) < limit;
+    interpreter.take_steps(1);
+    return limit < 0 || static_cast<std::int64_t>(items_out.size()) < limit;
   };
-  in.take_steps(1 + s.size() / 16);
+  interpreter.take_steps(1 + s.size() / 16);
   if (separator == nullptr || separator->is_none()) {
-    std::size_t at = next_space(s, 0, false);
-    while (at < s.size()) {
-      const std::size_t end = may_split() ? next_space(s, at, true) : s.size();
-      std::string_view part = s.substr(at, end - at);
-      if (end == s.size()) out.emplace_back(strip_sides(part, {}, false, true));
-      if (end != s.size()) out.emplace_back(part);
-      at = next_space(s, end, false);
+    std::size_t position = next_space(s, 0, false);
+    while (position < s.size()) {
+      const std::size_t end = may_split() ? next_space(s, position, true) : s.size();
+      std::string_view field = s.substr(position, end - position);
+      if (end == s.size()) items_out.emplace_back(strip_sides(field, {}, false, true));
+      if (end != s.size()) items_out.emplace_back(field);
+      position = next_space(s, end, false);
     }
-    return Value::list(std::move(out));
+    return Value::list(std::move(items_out));
   }
-  const std::string& by = text_argument(a, 0, "sep");
-  if (by.empty()) fail_rendering("split needs a separator that is not empty");
-  std::size_t at = 0;
-  for (std::size_t found = s.find(by); found != std::string_view::npos && may_split(); found = s.find(by, at)) {
-    out.emplace_back(s.substr(at, found - at));
-    at = found + by.size();
+  const std::string& delimiter = text_argument(a, 0, "sep");
+  if (delimiter.empty()) fail_rendering("split needs a separator that is not empty");
+  std::size_t position = 0;
+  for (std::size_t found = s.find(delimiter); found != std::string_view::npos && may_split();
+       found = s.find(delimiter, position)) {
+    items_out.emplace_back(s.substr(position, found - position));
+    position = found + delimiter.size();
   }
-  out.emplace_back(s.substr(at));
-  return Value::list(std::move(out));
+  items_out.emplace_back(s.substr(position));
+  return Value::list(std::move(items_out));
 }
 
-Value rsplit(Interpreter& in, const Value& v, const Arguments& a) {
+Value rsplit(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const std::int64_t limit = integer_argument(a, 1, "maxsplit", -1);
   const Value* separator = a.find(0, "sep");
   if (limit < 0 || separator == nullptr || separator->is_none()) {
     if (limit >= 0) fail_rendering("rsplit with maxsplit needs a separator");
-    return split(in, v, a);
+    return split(interpreter, v, a);
   }
   std::string_view s = v.string();
-  const std::string& by = text_argument(a, 0, "sep");
-  if (by.empty()) fail_rendering("rsplit needs a separator that is not empty");
-  in.take_steps(1 + s.size() / 16);
-  List out;
-  while (static_cast<std::int64_t>(out.size()) < limit) {
-    const std::size_t found = s.rfind(by);
+  const std::string& delimiter = text_argument(a, 0, "sep");
+  if (delimiter.empty()) fail_rendering("rsplit needs a separator that is not empty");
+  interpreter.take_steps(1 + s.size() / 16);
+  List items_out;
+  while (static_cast<std::int64_t>(items_out.size()) < limit) {
+    const std::size_t found = s.rfind(delimiter);
     if (found == std::string_view::npos) break;
-    in.take_steps(1);
-    out.emplace_back(s.substr(found + by.size()));
+    interpreter.take_steps(1);
+    items_out.emplace_back(s.substr(found + delimiter.size()));
     s = s.substr(0, found);
   }
-  out.emplace_back(s);
-  std::ranges::reverse(out);
-  return Value::list(std::move(out));
+  items_out.emplace_back(s);
+  std::ranges::reverse(items_out);
+  return Value::list(std::move(items_out));
 }
 
-Value splitlines(Interpreter& in, const Value& v, const Arguments& a) {
+Value splitlines(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const std::string_view s = v.string();
-  const Value* keep = a.find(0, "keepends");
-  const bool keeps = keep != nullptr && keep->truth();
-  in.take_steps(1 + s.size() / 16);
-  List out;
-  std::size_t at = 0;
-  while (at < s.size()) {
-    std::size_t end = at, after = s.size();
+  const Value* keepends_argument = a.find(0, "keepends");
+  const bool keeps_ends = keepends_argument != nullptr && keepends_argument->truth();
+  interpreter.take_steps(1 + s.size() / 16);
+  List items_out;
+  std::size_t position = 0;
+  while (position < s.size()) {
+    std::size_t end = position, line_after = s.size();
     for (; end < s.size();) {
       const text::Character c = text::character_at(s, end);
       const bool is_break = (c.code >= 0x0a && c.code <= 0x0d) || (c.code >= 0x1c && c.code <= 0x1e) ||
                             c.code == 0x85 || c.code == 0x2028 || c.code == 0x2029;
       if (is_break) {
-        after = end + c.size + (c.code == '\r' && end + 1 < s.size() && s[end + 1] == '\n' ? 1 : 0);
+        line_after = end + c.size + (c.code == '\r' && end + 1 < s.size() && s[end + 1] == '\n' ? 1 : 0);
         break;
       }
       end += c.size;
     }
-    in.take_steps(1);
-    out.emplace_back(s.substr(at, (keeps ? after : end) - at));
-    at = after;
+    interpreter.take_steps(1);
+    items_out.emplace_back(s.substr(position, (keeps_ends ? line_after : end) - position));
+    position = line_after;
   }
-  return Value::list(std::move(out));
+  return Value::list(std::move(items_out));
 }
 
 template <bool at_start>
 Value affix(Interpreter&, const Value& v, const Arguments& a) {
   const Value* prefix = a.find(0, "prefix");
-  const auto matches = [&](const Value& each) {
-    if (!each.is_string()) fail_rendering("startswith and endswith need strings");
-    return at_start ? v.string().starts_with(each.string()) : v.string().ends_with(each.string());
+  const auto matches = [&](const Value& item) {
+    if (!item.is_string()) fail_rendering("startswith and endswith need strings");
+    return at_start ? v.string().starts_with(item.string()) : v.string().ends_with(item.string());
   };
   if (prefix != nullptr && prefix->is_tuple()) return Value(std::ranges::any_of(prefix->items(), matches));
   return Value(matches(prefix != nullptr ? *prefix : Value()));
 }
 
-Value replace(Interpreter& in, const Value& v, const Arguments& a) {
+Value replace(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const std::string& s = v.string();
-  const std::string &from = text_argument(a, 0, "old"), &to = text_argument(a, 1, "new");
+  const std::string &old_text = text_argument(a, 0, "old"), &new_text = text_argument(a, 1, "new");
   const std::int64_t limit = integer_argument(a, 2, "count", -1);
-  std::string out;
-  std::size_t at = 0;
+  std::string text_out;
+  std::size_t position = 0;
   for (std::int64_t count = 0; limit < 0 || count < limit; ++count) {
-    const std::size_t found = s.find(from, at);
+    const std::size_t found = s.find(old_text, position);
     if (found == std::string::npos) break;
-    in.take_steps(1);
-    if (from.empty()) {  // before each character, and at the end
-      out += to;
-      if (at >= s.size()) break;
-      const std::size_t size = text::character_at(s, at).size;
-      out += s.substr(at, size);
-      at += size;
-      check_text_size(out.size());
+    interpreter.take_steps(1);
+    if (old_text.empty()) {  // before each character, and at the end
+      text_out += new_text;
+      if (position >= s.size()) break;
+      const std::size_t size = text::character_at(s, position).size;
+      text_out += s.substr(position, size);
+      position += size;
+      check_text_size(text_out.size());
       continue;
     }
-    out += s.substr(at, found - at);
-    out += to;
-    at = found + from.size();
-    check_text_size(out.size());
+    text_out += s.substr(position, found - position);
+    text_out += new_text;
+    position = found + old_text.size();
+    check_text_size(text_out.size());
   }
-  if (at < s.size()) out += s.substr(at);
-  in.take_text(out.size());
-  return Value(std::move(out));
+  if (position < s.size()) text_out += s.substr(position);
+  interpreter.take_text(text_out.size());
+  return Value(std::move(text_out));
 }
 
 std::string change_case(std::string_view s, bool each_word) {
-  std::string out;
+  std::string text_out;
   bool is_start = true;
-  for (std::size_t at = 0; at < s.size();) {
-    const text::Character c = text::character_at(s, at);
-    const std::string_view character = s.substr(at, c.size);
-    out += is_start ? text::upper_case(character) : text::lower_case(character);
+  for (std::size_t position = 0; position < s.size();) {
+    const text::Character c = text::character_at(s, position);
+    const std::string_view character = s.substr(position, c.size);
+    text_out += is_start ? text::upper_case(character) : text::lower_case(character);
     is_start = each_word && !text::is_cased(c.code);
-    at += c.size;
+    position += c.size;
   }
-  return out;
+  return text_out;
 }
 
 Value find_text(Interpreter&, const Value& v, const Arguments& a, bool from_end, bool must_exist) {
@@ -205,38 +206,38 @@ Value find_text(Interpreter&, const Value& v, const Arguments& a, bool from_end,
 }
 
 template <class Is>
-Value all_characters(const Value& v, Is is) {
+Value all_characters(const Value& v, Is predicate) {
   const std::u32string characters = text::to_characters(v.string());
-  return Value(!characters.empty() && std::ranges::all_of(characters, is));
+  return Value(!characters.empty() && std::ranges::all_of(characters, predicate));
 }
 
-Value join(Interpreter& in, const Value& v, const Arguments& a) {
+Value join(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const Value* list = a.find(0, "iterable");
-  std::string out;
+  std::string text_out;
   bool is_first = true;
-  for (const Value& each : in.elements(list != nullptr ? *list : Value())) {
-    if (!each.is_string()) fail_rendering("join needs strings");
-    if (!is_first) out += v.string();
+  for (const Value& item : interpreter.elements(list != nullptr ? *list : Value())) {
+    if (!item.is_string()) fail_rendering("join needs strings");
+    if (!is_first) text_out += v.string();
     is_first = false;
-    out += each.string();
-    check_text_size(out.size());
+    text_out += item.string();
+    check_text_size(text_out.size());
   }
-  in.take_text(out.size());
-  return Value(std::move(out));
+  interpreter.take_text(text_out.size());
+  return Value(std::move(text_out));
 }
 
 /// "{} of {}".format(a, b), with names and numbers, without formats.
-Value format(Interpreter& in, const Value& v, const Arguments& a) {
+Value format(Interpreter& interpreter, const Value& v, const Arguments& a) {
   const std::string& s = v.string();
-  std::string out;
-  std::size_t used = 0;
+  std::string text_out;
+  std::size_t used_count = 0;
   for (std::size_t i = 0; i < s.size(); ++i) {
     if ((s[i] == '{' || s[i] == '}') && i + 1 < s.size() && s[i + 1] == s[i]) {
-      out += s[i++];
+      text_out += s[i++];
       continue;
     }
     if (s[i] != '{') {
-      out += s[i];
+      text_out += s[i];
       continue;
     }
     const std::size_t end = s.find('}', i);
@@ -246,18 +247,18 @@ Value format(Interpreter& in, const Value& v, const Arguments& a) {
         !name.empty() && name.size() < 6 && std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
     const Value* found = nullptr;
     if (name.empty() || is_number) {
-      const std::size_t position = is_number ? static_cast<std::size_t>(std::stoi(name)) : used++;
+      const std::size_t position = is_number ? static_cast<std::size_t>(std::stoi(name)) : used_count++;
       if (position < a.positional.size()) found = &a.positional[position];
     } else {
       found = a.find(1u << 20, name);
     }
     if (found == nullptr) fail_rendering(fmt::format("a format has no argument '{}'", name));
-    out += to_text(*found);
-    check_text_size(out.size());
+    text_out += to_text(*found);
+    check_text_size(text_out.size());
     i = end;
   }
-  in.take_text(out.size());
-  return Value(std::move(out));
+  interpreter.take_text(text_out.size());
+  return Value(std::move(text_out));
 }
 
 struct NamedMethod {
@@ -267,18 +268,18 @@ struct NamedMethod {
 
 constexpr NamedMethod kStringMethods[] = {
     {"strip",
-     [](Interpreter& in, const Value& v, const Arguments& a) {
-       in.take_text(v.string().size());
+     [](Interpreter& interpreter, const Value& v, const Arguments& a) {
+       interpreter.take_text(v.string().size());
        return Value(strip_sides(v.string(), a, true, true));
      }},
     {"lstrip",
-     [](Interpreter& in, const Value& v, const Arguments& a) {
-       in.take_text(v.string().size());
+     [](Interpreter& interpreter, const Value& v, const Arguments& a) {
+       interpreter.take_text(v.string().size());
        return Value(strip_sides(v.string(), a, true, false));
      }},
     {"rstrip",
-     [](Interpreter& in, const Value& v, const Arguments& a) {
-       in.take_text(v.string().size());
+     [](Interpreter& interpreter, const Value& v, const Arguments& a) {
+       interpreter.take_text(v.string().size());
        return Value(strip_sides(v.string(), a, false, true));
      }},
     {"split", split},
@@ -290,37 +291,40 @@ constexpr NamedMethod kStringMethods[] = {
     {"join", join},
     {"format", format},
     {"upper",
-     [](Interpreter& in, const Value& v, const Arguments&) {
-       in.take_text(v.string().size());
+     [](Interpreter& interpreter, const Value& v, const Arguments&) {
+       interpreter.take_text(v.string().size());
        return Value(text::upper_case(v.string()));
      }},
     {"lower",
-     [](Interpreter& in, const Value& v, const Arguments&) {
-       in.take_text(v.string().size());
+     [](Interpreter& interpreter, const Value& v, const Arguments&) {
+       interpreter.take_text(v.string().size());
        return Value(text::lower_case(v.string()));
      }},
     {"title",
-     [](Interpreter& in, const Value& v, const Arguments&) {
-       in.take_text(v.string().size());
+     [](Interpreter& interpreter, const Value& v, const Arguments&) {
+       interpreter.take_text(v.string().size());
        return Value(change_case(v.string(), true));
      }},
     {"capitalize",
-     [](Interpreter& in, const Value& v, const Arguments&) {
-       in.take_text(v.string().size());
+     [](Interpreter& interpreter, const Value& v, const Arguments&) {
+       interpreter.take_text(v.string().size());
        return Value(change_case(v.string(), false));
      }},
-    {"find", [](Interpreter& in, const Value& v, const Arguments& a) { return find_text(in, v, a, false, false); }},
-    {"rfind", [](Interpreter& in, const Value& v, const Arguments& a) { return find_text(in, v, a, true, false); }},
-    {"index", [](Interpreter& in, const Value& v, const Arguments& a) { return find_text(in, v, a, false, true); }},
+    {"find", [](Interpreter& interpreter, const Value& v,
+                const Arguments& a) { return find_text(interpreter, v, a, false, false); }},
+    {"rfind", [](Interpreter& interpreter, const Value& v,
+                 const Arguments& a) { return find_text(interpreter, v, a, true, false); }},
+    {"index", [](Interpreter& interpreter, const Value& v,
+                 const Arguments& a) { return find_text(interpreter, v, a, false, true); }},
     {"count",
-     [](Interpreter& in, const Value& v, const Arguments& a) {
+     [](Interpreter& interpreter, const Value& v, const Arguments& a) {
        const std::string& substring = text_argument(a, 0, "sub");
        if (substring.empty()) return Value(static_cast<std::int64_t>(text::count_characters(v.string()) + 1));
        std::int64_t count = 0;
-       for (std::size_t at = v.string().find(substring); at != std::string::npos;
-            at = v.string().find(substring, at + substring.size()))
+       for (std::size_t position = v.string().find(substring); position != std::string::npos;
+            position = v.string().find(substring, position + substring.size()))
          ++count;
-       in.take_steps(1 + v.string().size() / 16);
+       interpreter.take_steps(1 + v.string().size() / 16);
        return Value(count);
      }},
     {"removeprefix",
@@ -343,9 +347,11 @@ constexpr NamedMethod kStringMethods[] = {
        return all_characters(v, [](char32_t c) { return text::is_letter(c) || text::is_numeric(c); });
      }},
     {"isspace", [](Interpreter&, const Value& v, const Arguments&) { return all_characters(v, text::is_white_space); }},
-    {"isupper", [](Interpreter& in, const Value& v, const Arguments&) { return Value(in.apply_test("upper", v, {})); }},
-    {"islower",
-     [](Interpreter& in, const Value& v, const Arguments&) { return Value(in.apply_test("lower", v, {})); }}};
+    {"isupper", [](Interpreter& interpreter, const Value& v,
+                   const Arguments&) { return Value(interpreter.apply_test("upper", v, {})); }},
+    {"islower", [](Interpreter& interpreter, const Value& v, const Arguments&) {
+       return Value(interpreter.apply_test("lower", v, {}));
+     }}};
 
 [[noreturn]] Value refuse_change(Interpreter&, const Value& v, const Arguments&) {
   fail_rendering(fmt::format("a {} cannot be changed: make another one with '+', or use a namespace", v.type_name()));
@@ -364,9 +370,10 @@ constexpr NamedMethod kListMethods[] = {
      [](Interpreter&, const Value& v, const Arguments& a) {
        const Value* value = a.find(0, "value");
        return Value(static_cast<std::int64_t>(std::ranges::count_if(
-           v.items(), [&](const Value& each) { return value != nullptr && equal(each, *value); })));
+           v.items(), [&](const Value& item) { return value != nullptr && equal(item, *value); })));
      }},
-    {"copy", [](Interpreter& in, const Value& v, const Arguments&) { return Value::list(in.elements(v)); }},
+    {"copy",
+     [](Interpreter& interpreter, const Value& v, const Arguments&) { return Value::list(interpreter.elements(v)); }},
     {"append", refuse_change},
     {"extend", refuse_change},
     {"insert", refuse_change},
@@ -377,14 +384,16 @@ constexpr NamedMethod kListMethods[] = {
     {"clear", refuse_change}};
 
 constexpr NamedMethod kDictMethods[] = {
-    {"items", [](Interpreter& in, const Value& v, const Arguments&) { return in.apply_filter("items", v, {}); }},
-    {"keys", [](Interpreter& in, const Value& v, const Arguments&) { return Value::list(in.elements(v)); }},
+    {"items", [](Interpreter& interpreter, const Value& v,
+                 const Arguments&) { return interpreter.apply_filter("items", v, {}); }},
+    {"keys",
+     [](Interpreter& interpreter, const Value& v, const Arguments&) { return Value::list(interpreter.elements(v)); }},
     {"values",
-     [](Interpreter& in, const Value& v, const Arguments&) {
-       in.take_steps(v.dict().size());
-       List out;
-       for (const auto& item : v.dict().items()) out.push_back(item.second);
-       return Value::list(std::move(out));
+     [](Interpreter& interpreter, const Value& v, const Arguments&) {
+       interpreter.take_steps(v.dict().size());
+       List items_out;
+       for (const auto& item : v.dict().items()) items_out.push_back(item.second);
+       return Value::list(std::move(items_out));
      }},
     {"get",
      [](Interpreter&, const Value& v, const Arguments& a) {
@@ -395,8 +404,8 @@ constexpr NamedMethod kDictMethods[] = {
        return absent != nullptr ? *absent : Value();
      }},
     {"copy",
-     [](Interpreter& in, const Value& v, const Arguments&) {
-       in.take_steps(v.dict().size());
+     [](Interpreter& interpreter, const Value& v, const Arguments&) {
+       interpreter.take_steps(v.dict().size());
        return Value::dict(v.dict());
      }},
     {"update", refuse_change},
@@ -409,8 +418,9 @@ template <std::size_t n>
 bool find_in(const NamedMethod (&methods)[n], const Value& object, const std::string& name, Value& method) {
   const auto found = std::ranges::find(methods, name, &NamedMethod::name);
   if (found == std::end(methods)) return false;
-  method = Value::callable(
-      {name, [object, call = found->method](Interpreter& in, const Arguments& a) { return call(in, object, a); }});
+  method = Value::callable({name, [object, call = found->method](Interpreter& interpreter, const Arguments& a) {
+                              return call(interpreter, object, a);
+                            }});
   return true;
 }
 

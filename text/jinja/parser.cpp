@@ -96,12 +96,12 @@ class Parser {
 
   // Statements
 
-  Body parse_body(std::initializer_list<std::string_view> ends) {
+  Body parse_body(std::initializer_list<std::string_view> end_words) {
     const Deeper deeper(*this);
     Body body;
     while (peek().kind != Kind::end) {
       if (peek().kind == Kind::begin_block) {
-        if (std::ranges::find(ends, peek(1).text) != ends.end() && peek(1).kind == Kind::name) return body;
+        if (std::ranges::find(end_words, peek(1).text) != end_words.end() && peek(1).kind == Kind::name) return body;
         if (peek(1).kind == Kind::name && (peek(1).text.starts_with("end") || peek(1).text.starts_with("el")))
           return body;
         next();
@@ -123,7 +123,7 @@ class Parser {
       }
       body.push_back(std::move(s));
     }
-    if (ends.size() != 0) fail_here(fmt::format("a block has no end: add {{% {} %}}", *(ends.end() - 1)));
+    if (end_words.size() != 0) fail_here(fmt::format("a block has no end: add {{% {} %}}", *(end_words.end() - 1)));
     return body;
   }
 
@@ -239,7 +239,7 @@ class Parser {
   }
 
   Target parse_target(bool allows_several) {
-    const auto one = [&] {
+    const auto parse_one = [&] {
       Target t;
       if (take_symbol("(")) {
         t = parse_target(true);
@@ -250,13 +250,13 @@ class Parser {
       if (take_symbol(".")) t.attribute = expect_name();
       return t;
     };
-    Target first = one();
+    Target first = parse_one();
     if (!allows_several || !is_symbol(",")) return first;
     Target targets;
     targets.elements.push_back(std::move(first));
     while (take_symbol(",")) {
       if (is_word("in") || is_symbol("=")) break;
-      targets.elements.push_back(one());
+      targets.elements.push_back(parse_one());
     }
     return targets;
   }
@@ -279,14 +279,14 @@ class Parser {
 
   /// a, b: a tuple.
   ExpressionPtr parse_tuple(bool with_conditional) {
-    const auto one = [&] { return with_conditional ? parse_expression() : parse_or(); };
-    ExpressionPtr first = one();
+    const auto parse_one = [&] { return with_conditional ? parse_expression() : parse_or(); };
+    ExpressionPtr first = parse_one();
     if (!is_symbol(",")) return first;
     ExpressionPtr tuple = make_of(ExpressionKind::tuple, {}, std::move(first));
     while (take_symbol(",")) {
       const Kind k = peek().kind;
       if (k == Kind::end_block || k == Kind::end_output || is_symbol(")")) break;
-      tuple->operands.push_back(one());
+      tuple->operands.push_back(parse_one());
     }
     return tuple;
   }
@@ -502,10 +502,10 @@ class Parser {
   }
 
   /// Filters and tests after an expression. `begins`: the first filter has no '|' before it.
-  ExpressionPtr parse_filters(ExpressionPtr e, bool begins) {
+  ExpressionPtr parse_filters(ExpressionPtr e, bool is_first) {
     while (true) {
-      if (begins || take_symbol("|")) {
-        begins = false;
+      if (is_first || take_symbol("|")) {
+        is_first = false;
         std::string name = expect_name();
         while (take_symbol(".")) name += "." + expect_name();
         ExpressionPtr filter = create_expression(ExpressionKind::filter, std::move(name));

@@ -84,9 +84,9 @@ bool Value::truth() const {
 }
 
 const char* Value::type_name() const {
-  static constexpr const char* kNames[] = {"Undefined", "NoneType", "bool", "int",  "float",
-                                           "str",       "list",     "dict", "macro"};
-  return is_tuple() ? "tuple" : kNames[static_cast<std::size_t>(kind())];
+  static constexpr const char* kKindNames[] = {"Undefined", "NoneType", "bool", "int",  "float",
+                                               "str",       "list",     "dict", "macro"};
+  return is_tuple() ? "tuple" : kKindNames[static_cast<std::size_t>(kind())];
 }
 
 bool equal(const Value& a, const Value& b, int depth) {
@@ -107,8 +107,8 @@ bool equal(const Value& a, const Value& b, int depth) {
     case Value::Kind::dict:
       if (a.is_namespace() || b.is_namespace()) return &a.dict() == &b.dict();
       return a.dict().size() == b.dict().size() && std::ranges::all_of(a.dict().items(), [&](const auto& item) {
-               const Value* other = b.dict().find(item.first);
-               return other != nullptr && equal(item.second, *other, depth + 1);
+               const Value* other_value = b.dict().find(item.first);
+               return other_value != nullptr && equal(item.second, *other_value, depth + 1);
              });
     default: return a.is_same(b);
   }
@@ -139,27 +139,27 @@ std::string number_text(double d) {
 static std::string repr_of_string(const std::string& s) {
   const bool has_single = s.find('\'') != std::string::npos, has_double = s.find('"') != std::string::npos;
   const char quote = has_single && !has_double ? '"' : '\'';
-  std::string out(1, quote);
-  for (std::size_t at = 0; at < s.size();) {
-    const text::Character c = text::character_at(s, at);
-    const char byte = s[at];
+  std::string text_out(1, quote);
+  for (std::size_t byte_index = 0; byte_index < s.size();) {
+    const text::Character c = text::character_at(s, byte_index);
+    const char byte = s[byte_index];
     if (c.code == static_cast<unsigned char>(quote) || c.code == '\\') {
-      out += '\\';
-      out += byte;
+      text_out += '\\';
+      text_out += byte;
     } else if (c.code == '\n') {
-      out += "\\n";
+      text_out += "\\n";
     } else if (c.code == '\r') {
-      out += "\\r";
+      text_out += "\\r";
     } else if (c.code == '\t') {
-      out += "\\t";
+      text_out += "\\t";
     } else if (c.code < 0x20 || (c.code >= 0x7f && c.code < 0xa0)) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c.code));
+      text_out += fmt::format("\\x{:02x}", static_cast<unsigned>(c.code));
     } else {
-      out += std::string_view(s).substr(at, c.size);
+      text_out += std::string_view(s).substr(byte_index, c.size);
     }
-    at += c.size;
+    byte_index += c.size;
   }
-  return out + quote;
+  return text_out + quote;
 }
 
 std::string to_repr(const Value& v, int depth) {
@@ -173,22 +173,22 @@ std::string to_repr(const Value& v, int depth) {
     case Value::Kind::string: return repr_of_string(v.string());
     case Value::Kind::callable: return fmt::format("<macro '{}'>", v.callable().name);
     case Value::Kind::list: {
-      std::string out = v.is_tuple() ? "(" : "[";
+      std::string text_out = v.is_tuple() ? "(" : "[";
       for (std::size_t i = 0; i < v.items().size(); ++i) {
-        out += (i == 0 ? "" : ", ") + to_repr(v.items()[i], depth + 1);
-        check_text_size(out.size());
+        text_out += (i == 0 ? "" : ", ") + to_repr(v.items()[i], depth + 1);
+        check_text_size(text_out.size());
       }
-      if (v.is_tuple() && v.items().size() == 1) out += ",";
-      return out + (v.is_tuple() ? ")" : "]");
+      if (v.is_tuple() && v.items().size() == 1) text_out += ",";
+      return text_out + (v.is_tuple() ? ")" : "]");
     }
     case Value::Kind::dict: {
       if (v.is_namespace()) return "<Namespace>";
-      std::string out = "{";
+      std::string text_out = "{";
       for (const auto& [key, value] : v.dict().items()) {
-        out += (out.size() == 1 ? "" : ", ") + repr_of_string(key) + ": " + to_repr(value, depth + 1);
-        check_text_size(out.size());
+        text_out += (text_out.size() == 1 ? "" : ", ") + repr_of_string(key) + ": " + to_repr(value, depth + 1);
+        check_text_size(text_out.size());
       }
-      return out + "}";
+      return text_out + "}";
     }
   }
   return {};
@@ -199,34 +199,34 @@ std::string to_text(const Value& v) {
 }
 
 static std::string json_string(const std::string& s, bool ensure_ascii) {
-  std::string out = "\"";
-  for (std::size_t at = 0; at < s.size();) {
-    const text::Character c = text::character_at(s, at);
+  std::string text_out = "\"";
+  for (std::size_t byte_index = 0; byte_index < s.size();) {
+    const text::Character c = text::character_at(s, byte_index);
     switch (c.code) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '\b': out += "\\b"; break;
-      case '\f': out += "\\f"; break;
+      case '"': text_out += "\\\""; break;
+      case '\\': text_out += "\\\\"; break;
+      case '\n': text_out += "\\n"; break;
+      case '\r': text_out += "\\r"; break;
+      case '\t': text_out += "\\t"; break;
+      case '\b': text_out += "\\b"; break;
+      case '\f': text_out += "\\f"; break;
       default:
         if (c.code < 0x20 || (ensure_ascii && c.code >= 0x7f && c.code < 0x10000)) {
           if (c.code == 0x7f) {
-            out += '\x7f';
+            text_out += '\x7f';
           } else {
-            out += fmt::format("\\u{:04x}", static_cast<unsigned>(c.code));
+            text_out += fmt::format("\\u{:04x}", static_cast<unsigned>(c.code));
           }
         } else if (ensure_ascii && c.code >= 0x10000) {
           const auto u = static_cast<unsigned>(c.code) - 0x10000;
-          out += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + (u >> 10), 0xdc00 + (u & 0x3ff));
+          text_out += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + (u >> 10), 0xdc00 + (u & 0x3ff));
         } else {
-          out += std::string_view(s).substr(at, c.size);
+          text_out += std::string_view(s).substr(byte_index, c.size);
         }
     }
-    at += c.size;
+    byte_index += c.size;
   }
-  return out + "\"";
+  return text_out + "\"";
 }
 
 std::string to_json(const Value& v, const JsonStyle& style, int depth) {
@@ -246,12 +246,12 @@ std::string to_json(const Value& v, const JsonStyle& style, int depth) {
     case Value::Kind::string: return json_string(v.string(), style.ensure_ascii);
     case Value::Kind::list: {
       if (v.items().empty()) return "[]";
-      std::string out = "[";
+      std::string text_out = "[";
       for (std::size_t i = 0; i < v.items().size(); ++i) {
-        out += (i == 0 ? "" : separator) + line(depth + 1) + to_json(v.items()[i], style, depth + 1);
-        check_text_size(out.size());
+        text_out += (i == 0 ? "" : separator) + line(depth + 1) + to_json(v.items()[i], style, depth + 1);
+        check_text_size(text_out.size());
       }
-      return out + line(depth) + "]";
+      return text_out + line(depth) + "]";
     }
     case Value::Kind::dict: {
       if (v.dict().size() == 0) return "{}";
@@ -259,13 +259,13 @@ std::string to_json(const Value& v, const JsonStyle& style, int depth) {
       for (const auto& item : v.dict().items()) items.push_back(&item);
       if (style.sort_keys)
         std::ranges::sort(items, {}, [](const auto* item) -> const std::string& { return item->first; });
-      std::string out = "{";
+      std::string text_out = "{";
       for (std::size_t i = 0; i < items.size(); ++i) {
-        out += (i == 0 ? "" : separator) + line(depth + 1) + json_string(items[i]->first, style.ensure_ascii) +
-               style.key_separator + to_json(items[i]->second, style, depth + 1);
-        check_text_size(out.size());
+        text_out += (i == 0 ? "" : separator) + line(depth + 1) + json_string(items[i]->first, style.ensure_ascii) +
+                    style.key_separator + to_json(items[i]->second, style, depth + 1);
+        check_text_size(text_out.size());
       }
-      return out + line(depth) + "}";
+      return text_out + line(depth) + "}";
     }
     default: fail_rendering(fmt::format("an object of type {} is not JSON serializable", v.type_name()));
   }
@@ -276,7 +276,7 @@ namespace {
 /// Handler of nlohmann's events that builds values and keeps the order of keys.
 class ValueEvents {
  public:
-  explicit ValueEvents(std::string_view what) : subject_(what) {}
+  explicit ValueEvents(std::string_view subject) : subject_(subject) {}
   using Json = nlohmann::json;
   bool null() { return add(Value()); }
   bool boolean(bool v) { return add(Value(v)); }
@@ -302,38 +302,38 @@ class ValueEvents {
 
  private:
   bool add(Value v) {
-    if (open_.empty()) {
+    if (open_containers_.empty()) {
       root_ = std::move(v);
-    } else if (open_.back().is_list()) {
-      open_.back().items().push_back(std::move(v));
+    } else if (open_containers_.back().is_list()) {
+      open_containers_.back().items().push_back(std::move(v));
     } else {
-      open_.back().dict().set(keys_.back(), std::move(v));
+      open_containers_.back().dict().set(keys_.back(), std::move(v));
     }
     return true;
   }
   bool open(Value v) {
-    if (open_.size() >= static_cast<std::size_t>(text::kMaxJsonDepth))
+    if (open_containers_.size() >= static_cast<std::size_t>(text::kMaxJsonDepth))
       fail(ErrorCode::invalid_argument, fmt::format("{} nest more than {} deep", subject_, text::kMaxJsonDepth));
-    open_.push_back(std::move(v));
+    open_containers_.push_back(std::move(v));
     keys_.emplace_back();
     return true;
   }
   bool close() {
-    Value v = std::move(open_.back());
-    open_.pop_back();
+    Value v = std::move(open_containers_.back());
+    open_containers_.pop_back();
     keys_.pop_back();
     return add(std::move(v));
   }
   std::string subject_;
   Value root_;
-  std::vector<Value> open_;
+  std::vector<Value> open_containers_;
   std::vector<std::string> keys_;
 };
 
 }  // namespace
 
-Value parse_json_value(std::string_view text, std::string_view what) {
-  ValueEvents events(what);
+Value parse_json_value(std::string_view text, std::string_view subject) {
+  ValueEvents events(subject);
   nlohmann::json::sax_parse(text, &events);
   return events.take_root();
 }

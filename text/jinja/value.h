@@ -138,6 +138,6 @@ struct JsonStyle {
 std::string to_json(const Value& v, const JsonStyle& style, int depth = 0);
 
 /// Value of a JSON text. Throws bad_file, with `what` in the message.
-Value parse_json_value(std::string_view text, std::string_view what);
+Value parse_json_value(std::string_view text, std::string_view subject);
 
 }  // namespace tern::jinja

@@ -14,13 +14,13 @@ namespace {
 constexpr std::size_t kMaxAddedToken = 1024;
 
 std::size_t leading_space(std::string_view s) {
-  std::size_t at = 0;
-  while (at < s.size()) {
-    const Character c = character_at(s, at);
+  std::size_t position = 0;
+  while (position < s.size()) {
+    const Character c = character_at(s, position);
     if (!is_white_space(c.code)) break;
-    at += c.size;
+    position += c.size;
   }
-  return at;
+  return position;
 }
 
 /// Begin of the white space at the end.
@@ -36,21 +36,21 @@ std::size_t trailing_space(std::string_view s) {
 }  // namespace
 
 AddedTokens::AddedTokens(const nlohmann::json& list, const Vocabulary& vocabulary, const Normalizer* normalizer) {
-  for (const auto& each : list) {
+  for (const auto& entry : list) {
     AddedToken t;
-    t.content = text_field(each, "content");
+    t.content = text_field(entry, "content");
     if (t.content.empty()) continue;
-    const std::int64_t id = integer_field(each, "id", -1);
+    const std::int64_t id = integer_field(entry, "id", -1);
     const TokenId known = vocabulary.find(t.content);
     if (known == kNoToken && (id < 0 || id > kMaxId))
       fail(ErrorCode::bad_file,
            fmt::format("the added token '{}' has id {}; ids are from 0 to {}", t.content, id, kMaxId));
     t.id = known != kNoToken ? known : static_cast<TokenId>(id);
-    t.is_special = bool_field(each, "special", false);
-    t.is_normalized = bool_field(each, "normalized", !t.is_special);
-    t.is_single_word = bool_field(each, "single_word", false);
-    t.strips_left = bool_field(each, "lstrip", false);
-    t.strips_right = bool_field(each, "rstrip", false);
+    t.is_special = bool_field(entry, "special", false);
+    t.is_normalized = bool_field(entry, "normalized", !t.is_special);
+    t.is_single_word = bool_field(entry, "single_word", false);
+    t.strips_left = bool_field(entry, "lstrip", false);
+    t.strips_right = bool_field(entry, "rstrip", false);
     tokens_.push_back(std::move(t));
   }
   index(normalizer);
@@ -61,7 +61,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* norma
 }
 
 void AddedTokens::index(const Normalizer* normalizer) {
-  std::vector<Trie::Entry> before, after;
+  std::vector<Trie::Entry> raw_entries, normalized_entries;
   normalized_.reserve(tokens_.size());  // the trie's entries view these texts
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     AddedToken& t = tokens_[i];
@@ -72,30 +72,31 @@ void AddedTokens::index(const Normalizer* normalizer) {
     id_positions_.insert_or_assign(t.id, i);
     text_positions_.insert_or_assign(std::string_view(t.content), i);
     if (!t.is_normalized) {
-      before.emplace_back(t.content, static_cast<std::uint32_t>(i));
+      raw_entries.emplace_back(t.content, static_cast<std::uint32_t>(i));
       continue;
     }
     std::string& text = normalized_.emplace_back(t.content);
     if (normalizer != nullptr) normalizer->apply(text);
     t.decoded = text;
-    after.emplace_back(text, static_cast<std::uint32_t>(i));
+    normalized_entries.emplace_back(text, static_cast<std::uint32_t>(i));
   }
-  raw_trie_ = Trie(std::move(before));
-  normalized_trie_ = Trie(std::move(after));
+  raw_trie_ = Trie(std::move(raw_entries));
+  normalized_trie_ = Trie(std::move(normalized_entries));
 }
 
-void AddedTokens::split(std::string_view text, bool normalized, bool parse_special, std::vector<Section>& out) const {
+void AddedTokens::split(std::string_view text, bool normalized, bool parse_special,
+                        std::vector<Section>& sections) const {
   const Trie& trie = normalized ? normalized_trie_ : raw_trie_;
   std::size_t begin = 0;  // begin of the remaining text
-  for (std::size_t at = 0; !trie.empty() && at < text.size();) {
-    const Trie::Found found = trie.longest(text.substr(at));
-    if (found.value == Trie::kNone) {
-      ++at;
+  for (std::size_t position = 0; !trie.empty() && position < text.size();) {
+    const Trie::Found found = trie.longest(text.substr(position));
+    if (found.value == Trie::kNoNode) {
+      ++position;
       continue;
     }
     const AddedToken& t = tokens_[found.value];
-    std::size_t first = at, end = at + found.size;
-    at = end;
+    std::size_t first = position, end = position + found.size;
+    position = end;
     if (t.is_special && !parse_special) continue;
     if (t.is_single_word) {
       const bool after_word = first > 0 && is_word(last_character(text.substr(0, first)).code);
@@ -104,11 +105,11 @@ void AddedTokens::split(std::string_view text, bool normalized, bool parse_speci
     }
     if (t.strips_left) first = std::max(trailing_space(text.substr(0, first)), begin);
     if (t.strips_right) end += leading_space(text.substr(end));
-    if (begin < first) out.push_back({text.substr(begin, first - begin)});
-    out.push_back({text.substr(first, end - first), t.id});
+    if (begin < first) sections.push_back({text.substr(begin, first - begin)});
+    sections.push_back({text.substr(first, end - first), t.id});
     begin = end;
   }
-  if (begin < text.size()) out.push_back({text.substr(begin)});
+  if (begin < text.size()) sections.push_back({text.substr(begin)});
 }
 
 }  // namespace tern::text

@@ -38,7 +38,7 @@ class AddedTokens {
   explicit AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer = nullptr);
 
   /// Parts of a text at tokens that are looked for before (`normalized` false) or after normalization.
-  void split(std::string_view text, bool normalized, bool parse_special, std::vector<Section>& out) const;
+  void split(std::string_view text, bool normalized, bool parse_special, std::vector<Section>& sections) const;
 
   const std::vector<AddedToken>& list() const { return tokens_; }
   const AddedToken* find(TokenId id) const {

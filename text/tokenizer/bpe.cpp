@@ -47,21 +47,21 @@ struct BpeScratch : ModelScratch {
 
 class Bpe : public TokenModel {
  public:
-  explicit Bpe(ModelFields in)
-      : prefix_(text_field(in.fields, "continuing_subword_prefix")),
-        suffix_(text_field(in.fields, "end_of_word_suffix")),
-        byte_fallback_(bool_field(in.fields, "byte_fallback", false)),
-        fuse_unknown_(bool_field(in.fields, "fuse_unk", false)),
-        ignore_merges_(bool_field(in.fields, "ignore_merges", false)) {
-    for (auto& [token, id] : in.vocabulary) vocabulary_.add(std::move(token), id);
-    if (has_field(in.fields, "unk_token")) {
-      unknown_text_ = text_field(in.fields, "unk_token");
+  explicit Bpe(ModelFields model)
+      : prefix_(text_field(model.fields, "continuing_subword_prefix")),
+        suffix_(text_field(model.fields, "end_of_word_suffix")),
+        byte_fallback_(bool_field(model.fields, "byte_fallback", false)),
+        fuse_unknown_(bool_field(model.fields, "fuse_unk", false)),
+        ignore_merges_(bool_field(model.fields, "ignore_merges", false)) {
+    for (auto& [token, id] : model.vocabulary) vocabulary_.add(std::move(token), id);
+    if (has_field(model.fields, "unk_token")) {
+      unknown_text_ = text_field(model.fields, "unk_token");
       unknown_ = vocabulary_.find(unknown_text_);
       has_unknown_ = true;
     }
-    merges_.reserve(in.merges.size());
-    for (std::size_t rank = 0; rank < in.merges.size(); ++rank) {
-      const auto& [left, right] = in.merges[rank];
+    merges_.reserve(model.merges.size());
+    for (std::size_t rank = 0; rank < model.merges.size(); ++rank) {
+      const auto& [left, right] = model.merges[rank];
       const auto id_of = [&](const std::string& token) {
         const TokenId id = vocabulary_.find(token);
         if (id == kNoToken)
@@ -69,9 +69,10 @@ class Bpe : public TokenModel {
                fmt::format("merge {} of the tokenizer reads '{}', which is not in the vocabulary", rank, token));
         return id;
       };
-      const std::string_view rest(right);
+      const std::string_view right_text(right);
       const std::string merged =
-          left + std::string(!prefix_.empty() && rest.size() >= prefix_.size() ? rest.substr(prefix_.size()) : rest);
+          left + std::string(!prefix_.empty() && right_text.size() >= prefix_.size() ? right_text.substr(prefix_.size())
+                                                                                     : right_text);
       merges_.set(id_of(left), id_of(right), {static_cast<std::uint32_t>(rank), id_of(merged)});
     }
     if (byte_fallback_) bytes_ = byte_tokens(vocabulary_);
@@ -126,17 +127,17 @@ class Bpe : public TokenModel {
   void begin_symbols(std::string_view word, std::vector<BpeSymbol>& symbols) const {
     symbols.clear();
     const auto add = [&](TokenId id) {
-      const auto at = static_cast<std::int32_t>(symbols.size());
-      symbols.push_back({id, at - 1, -1, false});
-      if (at > 0) symbols[static_cast<std::size_t>(at - 1)].next = at;
+      const auto symbol_index = static_cast<std::int32_t>(symbols.size());
+      symbols.push_back({id, symbol_index - 1, -1, false});
+      if (symbol_index > 0) symbols[static_cast<std::size_t>(symbol_index - 1)].next = symbol_index;
     };
     bool has_pending = false;  // an unknown character, which further ones may join
-    for (std::size_t at = 0; at < word.size();) {
-      const Character c = character_at(word, at);
-      const std::string_view character = word.substr(at, c.size);
-      const bool is_first = at == 0;
-      at += c.size;
-      const TokenId id = character_id(character, c.code, is_first, at == word.size());
+    for (std::size_t byte_index = 0; byte_index < word.size();) {
+      const Character c = character_at(word, byte_index);
+      const std::string_view character = word.substr(byte_index, c.size);
+      const bool is_first = byte_index == 0;
+      byte_index += c.size;
+      const TokenId id = character_id(character, c.code, is_first, byte_index == word.size());
       if (id != kNoToken) {
         if (std::exchange(has_pending, false)) add(unknown_);
         add(id);
@@ -144,7 +145,7 @@ class Bpe : public TokenModel {
       }
       if (byte_fallback_) {
         std::string text = is_first ? std::string(character) : prefix_ + std::string(character);
-        if (at == word.size()) text += suffix_;
+        if (byte_index == word.size()) text += suffix_;
         const auto byte_id = [&](char b) { return bytes_[static_cast<unsigned char>(b)]; };
         if (std::ranges::all_of(text, [&](char b) { return byte_id(b) != kNoToken; })) {
           for (const char b : text) add(byte_id(b));
@@ -191,8 +192,8 @@ class Bpe : public TokenModel {
       if (left.previous >= 0) consider(left.previous, top.position);
       if (left.next >= 0) consider(top.position, left.next);
     }
-    for (const BpeSymbol& each : symbols) {
-      if (!each.is_merged) ids.push_back(each.id);
+    for (const BpeSymbol& final_symbol : symbols) {
+      if (!final_symbol.is_merged) ids.push_back(final_symbol.id);
     }
   }
 

@@ -9,10 +9,10 @@ namespace tern::text {
 const std::array<char32_t, 256>& byte_characters() {
   static const std::array<char32_t, 256> characters = [] {
     std::array<char32_t, 256> table{};
-    char32_t other = 256;
+    char32_t next_code = 256;
     for (unsigned b = 0; b < 256; ++b) {
       const bool is_itself = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
-      table[b] = is_itself ? b : other++;
+      table[b] = is_itself ? b : next_code++;
     }
     return table;
   }();
@@ -31,12 +31,12 @@ int byte_of_character(char32_t c) {
 
 std::string bytes_of_characters(std::string_view token) {
   std::string bytes;
-  for (std::size_t at = 0; at < token.size();) {
-    const Character c = character_at(token, at);
+  for (std::size_t byte_index = 0; byte_index < token.size();) {
+    const Character c = character_at(token, byte_index);
     const int byte = byte_of_character(c.code);
     if (byte < 0) return std::string(token);
     bytes += static_cast<char>(static_cast<unsigned char>(byte));
-    at += c.size;
+    byte_index += c.size;
   }
   return bytes;
 }

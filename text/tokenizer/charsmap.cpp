@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t kLongestGrapheme = 5;  ///< bytes of the longest grapheme that is looked up whole
 
-std::string decode_base64(std::string_view in) {
-  std::string out;
+std::string decode_base64(std::string_view encoded) {
+  std::string decoded;
   std::uint32_t bits = 0;
   int count = 0;
-  for (const char c : in) {
+  for (const char c : encoded) {
     if (c == '=') break;
     const int value = c >= 'A' && c <= 'Z'   ? c - 'A'
                       : c >= 'a' && c <= 'z' ? c - 'a' + 26
@@ -33,10 +33,10 @@ std::string decode_base64(std::string_view in) {
     count += 6;
     if (count >= 8) {
       count -= 8;
-      out += static_cast<char>(static_cast<unsigned char>(bits >> count));
+      decoded += static_cast<char>(static_cast<unsigned char>(bits >> count));
     }
   }
-  return out;
+  return decoded;
 }
 
 class Charsmap : public Normalizer {
@@ -57,25 +57,25 @@ class Charsmap : public Normalizer {
   }
 
   void apply(std::string& text) const override {
-    std::string out;
-    out.reserve(text.size());
-    const std::string_view in = text;
-    for (std::size_t at = 0; at < in.size();) {
-      const std::size_t end = grapheme_end(in, at);
-      if (end - at <= kLongestGrapheme) {
-        if (const auto found = replacement(in.substr(at, end - at))) {
-          out += *found;
-          at = end;
+    std::string normalized;
+    normalized.reserve(text.size());
+    const std::string_view original = text;
+    for (std::size_t grapheme_begin = 0; grapheme_begin < original.size();) {
+      const std::size_t end = grapheme_end(original, grapheme_begin);
+      if (end - grapheme_begin <= kLongestGrapheme) {
+        if (const auto found = replacement(original.substr(grapheme_begin, end - grapheme_begin))) {
+          normalized += *found;
+          grapheme_begin = end;
           continue;
         }
       }
-      while (at < end) {
-        const std::string_view character = in.substr(at, character_at(in, at).size);
-        out += replacement(character).value_or(character);
-        at += character.size();
+      while (grapheme_begin < end) {
+        const std::string_view character = original.substr(grapheme_begin, character_at(original, grapheme_begin).size);
+        normalized += replacement(character).value_or(character);
+        grapheme_begin += character.size();
       }
     }
-    text = std::move(out);
+    text = std::move(normalized);
   }
 
  private:

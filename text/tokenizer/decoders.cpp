@@ -17,15 +17,15 @@ namespace {
 constexpr int kMaxDecoderDepth = 16;
 constexpr std::size_t kMaxDecoderContent = 1024;  ///< bytes of a text that a decoder puts in
 
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
-  if (from.empty()) return std::string(text);
-  std::string out;
-  for (std::size_t at = 0;;) {
-    const std::size_t found = text.find(from, at);
-    out += text.substr(at, found - at);
-    if (found == std::string_view::npos) return out;
-    out += to;
-    at = found + from.size();
+std::string replace_all(std::string_view text, std::string_view pattern, std::string_view content) {
+  if (pattern.empty()) return std::string(text);
+  std::string replaced;
+  for (std::size_t position = 0;;) {
+    const std::size_t found = text.find(pattern, position);
+    replaced += text.substr(position, found - position);
+    if (found == std::string_view::npos) return replaced;
+    replaced += content;
+    position = found + pattern.size();
   }
 }
 
@@ -58,14 +58,14 @@ class ByteLevelDecoder : public Decoder {
 class ByteFallbackDecoder : public Decoder {
  public:
   void apply(std::vector<std::string>& tokens) const override {
-    std::vector<std::string> out;
+    std::vector<std::string> pieces_out;
     std::string bytes;
     const auto flush = [&] {
       if (bytes.empty()) return;
       if (valid_size(bytes) == bytes.size()) {
-        out.push_back(bytes);
+        pieces_out.push_back(bytes);
       } else {
-        for (std::size_t i = 0; i < bytes.size(); ++i) out.emplace_back("\uFFFD");
+        for (std::size_t i = 0; i < bytes.size(); ++i) pieces_out.emplace_back("\uFFFD");
       }
       bytes.clear();
     };
@@ -74,11 +74,11 @@ class ByteFallbackDecoder : public Decoder {
         bytes += static_cast<char>(*byte);
       } else {
         flush();
-        out.push_back(std::move(t));
+        pieces_out.push_back(std::move(t));
       }
     }
     flush();
-    tokens = std::move(out);
+    tokens = std::move(pieces_out);
   }
 };
 
@@ -202,9 +202,9 @@ class DecoderSequence : public Decoder {
     for (const std::string& t : tokens) size += 64 * t.size();
     for (const auto& decoder : decoders_) {
       decoder->apply(tokens);
-      std::size_t now = 0;
-      for (const std::string& t : tokens) now += t.size();
-      if (now > size) fail(ErrorCode::bad_file, "the decoders of the tokenizer make the text too long");
+      std::size_t new_size = 0;
+      for (const std::string& t : tokens) new_size += t.size();
+      if (new_size > size) fail(ErrorCode::bad_file, "the decoders of the tokenizer make the text too long");
     }
   }
 
@@ -229,8 +229,8 @@ std::unique_ptr<Decoder> make_decoder(const nlohmann::json& j, int depth) {
   if (type == "CTC") return std::make_unique<CtcDecoder>(j);
   if (type == "Sequence") {
     std::vector<std::unique_ptr<Decoder>> decoders;
-    for (const auto& each : array_field(j, "decoders")) {
-      if (auto decoder = make_decoder(each, depth + 1)) decoders.push_back(std::move(decoder));
+    for (const auto& decoder_json : array_field(j, "decoders")) {
+      if (auto decoder = make_decoder(decoder_json, depth + 1)) decoders.push_back(std::move(decoder));
     }
     return std::make_unique<DecoderSequence>(std::move(decoders));
   }

@@ -8,8 +8,9 @@ namespace {
 
 [[noreturn]] void wrong_field(const nlohmann::json& j, const char* name, const char* expected) {
   const auto type = j.is_object() ? j.find("type") : j.end();
-  const std::string where = type != j.end() && type->is_string() ? " of " + type->get<std::string>() : std::string();
-  fail(ErrorCode::bad_file, fmt::format("the tokenizer's field '{}'{} must be {}", name, where, expected));
+  const std::string owner_text =
+      type != j.end() && type->is_string() ? " of " + type->get<std::string>() : std::string();
+  fail(ErrorCode::bad_file, fmt::format("the tokenizer's field '{}'{} must be {}", name, owner_text, expected));
 }
 
 }  // namespace

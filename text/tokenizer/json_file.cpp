@@ -13,7 +13,7 @@ constexpr std::size_t kMaxEntries = kMaxId + 1;  ///< tokens, and merges
 /// Handler of nlohmann's events. Builds JSON but for model.vocab and model.merges.
 class TokenizerEvents {
  public:
-  explicit TokenizerEvents(TokenizerFile& out) : out_(out) {}
+  explicit TokenizerEvents(TokenizerFile& file) : file_(file) {}
 
   using number_integer_t = Json::number_integer_t;
   using number_unsigned_t = Json::number_unsigned_t;
@@ -33,12 +33,12 @@ class TokenizerEvents {
     if (list_ == List::merges && level_ == 1) {
       const std::size_t space = v.find(' ');
       if (space == std::string::npos || v.find(' ', space + 1) != std::string::npos)
-        wrong(fmt::format("merge {} must be two tokens with a space between them", out_.model.merges.size()));
+        refuse(fmt::format("merge {} must be two tokens with a space between them", file_.model.merges.size()));
       add_merge(v.substr(0, space), v.substr(space + 1));
     } else if (level_ == 2 && (list_ == List::merges || list_ == List::scores)) {
       pair_.push_back(std::move(v));
     } else {
-      wrong("its vocabulary or merges hold a string in an unexpected place");
+      refuse("its vocabulary or merges hold a string in an unexpected place");
     }
     return true;
   }
@@ -54,12 +54,12 @@ class TokenizerEvents {
 
   bool start_object(std::size_t) {
     if (begins_list()) {
-      if (keys_.back() != "vocab") wrong("its merges are an object");
+      if (keys_.back() != "vocab") refuse("its merges are an object");
       list_ = List::vocabulary;
       level_ = 1;
       return true;
     }
-    if (list_ != List::none) wrong("its vocabulary or merges hold an object");
+    if (list_ != List::none) refuse("its vocabulary or merges hold an object");
     return open(Json::object());
   }
   bool start_array(std::size_t) {
@@ -69,7 +69,7 @@ class TokenizerEvents {
       return true;
     }
     if (list_ == List::none) return open(Json::array());
-    if (level_ != 1 || list_ == List::vocabulary) wrong("its vocabulary or merges nest too deep");
+    if (level_ != 1 || list_ == List::vocabulary) refuse("its vocabulary or merges nest too deep");
     level_ = 2;
     pair_.clear();
     score_.reset();
@@ -81,13 +81,13 @@ class TokenizerEvents {
     if (level_ == 1) return end_list();
     level_ = 1;
     if (list_ == List::merges) {
-      if (pair_.size() != 2) wrong(fmt::format("merge {} must hold two tokens", out_.model.merges.size()));
+      if (pair_.size() != 2) refuse(fmt::format("merge {} must hold two tokens", file_.model.merges.size()));
       add_merge(std::move(pair_[0]), std::move(pair_[1]));
     } else {
       if (pair_.size() != 1 || !score_)
-        wrong(fmt::format("token {} must have a text and a score", out_.model.scores.size()));
-      check_count(out_.model.scores.size());
-      out_.model.scores.emplace_back(std::move(pair_[0]), *score_);
+        refuse(fmt::format("token {} must have a text and a score", file_.model.scores.size()));
+      check_count(file_.model.scores.size());
+      file_.model.scores.emplace_back(std::move(pair_[0]), *score_);
     }
     return true;
   }
@@ -101,15 +101,15 @@ class TokenizerEvents {
  private:
   enum class List { none, vocabulary, scores, merges };
 
-  [[noreturn]] static void wrong(const std::string& what) {
-    fail(ErrorCode::bad_file, fmt::format("tokenizer.json is not a tokenizer of Hugging Face: {}", what));
+  [[noreturn]] static void refuse(const std::string& problem) {
+    fail(ErrorCode::bad_file, fmt::format("tokenizer.json is not a tokenizer of Hugging Face: {}", problem));
   }
   static void check_count(std::size_t count) {
-    if (count >= kMaxEntries) wrong(fmt::format("it has more than {} tokens or merges", kMaxEntries));
+    if (count >= kMaxEntries) refuse(fmt::format("it has more than {} tokens or merges", kMaxEntries));
   }
   void add_merge(std::string left, std::string right) {
-    check_count(out_.model.merges.size());
-    out_.model.merges.emplace_back(std::move(left), std::move(right));
+    check_count(file_.model.merges.size());
+    file_.model.merges.emplace_back(std::move(left), std::move(right));
   }
 
   /// True at the value of model.vocab or model.merges.
@@ -127,49 +127,49 @@ class TokenizerEvents {
   bool number(double as_double, bool is_no_id, std::uint64_t id, T value) {
     if (list_ == List::none) return scalar(value);
     if (list_ == List::vocabulary) {
-      if (is_no_id) wrong(fmt::format("token '{}' has an id that is no number from 0 on", key_));
-      check_count(out_.model.vocabulary.size());
-      out_.model.vocabulary.emplace_back(std::move(key_), id);
+      if (is_no_id) refuse(fmt::format("token '{}' has an id that is no number from 0 on", key_));
+      check_count(file_.model.vocabulary.size());
+      file_.model.vocabulary.emplace_back(std::move(key_), id);
     } else if (list_ == List::scores && level_ == 2) {
       score_ = as_double;
     } else {
-      wrong("its merges hold a number");
+      refuse("its merges hold a number");
     }
     return true;
   }
 
   template <class T>
   bool scalar(T&& value) {
-    if (list_ != List::none) wrong("its vocabulary or merges hold null, true or false");
+    if (list_ != List::none) refuse("its vocabulary or merges hold null, true or false");
     *next_value() = std::forward<T>(value);
     return true;
   }
   /// Place of the next value in the innermost open object or array.
   Json* next_value() {
-    if (open_.empty()) return &root_;
-    Json& parent = *open_.back();
+    if (open_containers_.empty()) return &root_;
+    Json& parent = *open_containers_.back();
     if (parent.is_object()) return &parent[keys_.back()];
     parent.push_back(nullptr);
     return &parent.back();
   }
   bool open(Json value) {
-    if (open_.size() >= static_cast<std::size_t>(kMaxJsonDepth)) wrong("it nests too deep");
-    Json* at = next_value();
-    *at = std::move(value);
-    open_.push_back(at);
+    if (open_containers_.size() >= static_cast<std::size_t>(kMaxJsonDepth)) refuse("it nests too deep");
+    Json* container = next_value();
+    *container = std::move(value);
+    open_containers_.push_back(container);
     keys_.emplace_back();
     return true;
   }
   bool close() {
-    open_.pop_back();
+    open_containers_.pop_back();
     keys_.pop_back();
     return true;
   }
 
-  TokenizerFile& out_;
+  TokenizerFile& file_;
   Json root_;
-  std::vector<Json*> open_;        ///< objects and arrays from the root to the innermost one
-  std::vector<std::string> keys_;  ///< last key of each
+  std::vector<Json*> open_containers_;  ///< objects and arrays from the root to the innermost one
+  std::vector<std::string> keys_;       ///< last key of each
   List list_ = List::none;
   int level_ = 0;  ///< nesting inside the list
   std::string key_;

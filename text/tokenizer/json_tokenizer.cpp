@@ -27,8 +27,9 @@ const Json& optional_field(const Json& j, const char* name) {
 bool has_decoder(const Json& j, std::string_view type) {
   if (!j.is_object()) return false;
   if (text_field(j, "type") == type) return true;
-  const Json& all = optional_field(j, "decoders");
-  return all.is_array() && std::ranges::any_of(all, [&](const Json& each) { return has_decoder(each, type); });
+  const Json& decoders = optional_field(j, "decoders");
+  return decoders.is_array() &&
+         std::ranges::any_of(decoders, [&](const Json& decoder) { return has_decoder(decoder, type); });
 }
 
 class JsonTokenizer : public TokenizerImpl {
@@ -42,16 +43,16 @@ class JsonTokenizer : public TokenizerImpl {
         frame_(make_frame(optional_field(file.fields, "post_processor"))),
         decoder_(make_decoder(optional_field(file.fields, "decoder"))) {
     if (has_field(file.fields, "added_tokens"))
-      added_ = AddedTokens(array_field(file.fields, "added_tokens"), model_->vocabulary(), normalizer_.get());
+      added_tokens_ = AddedTokens(array_field(file.fields, "added_tokens"), model_->vocabulary(), normalizer_.get());
     size_ = static_cast<std::int64_t>(model_->vocabulary().size());
-    for (const AddedToken& t : added_.list()) size_ = std::max(size_, std::int64_t{t.id} + 1);
+    for (const AddedToken& t : added_tokens_.list()) size_ = std::max(size_, std::int64_t{t.id} + 1);
   }
 
   void encode(std::string_view text, const EncodeOptions& options, std::vector<std::int64_t>& ids) const override {
     if (options.add_special) ids.insert(ids.end(), frame_.prefix.begin(), frame_.prefix.end());
     const std::unique_ptr<ModelScratch> scratch = model_->make_scratch();
     std::vector<Section> sections, inner;
-    added_.split(text, false, options.parse_special, sections);
+    added_tokens_.split(text, false, options.parse_special, sections);
     std::deque<std::string> normalized;  // lives as long as the words in `scratch`
     std::deque<Words> words;
     std::vector<TokenId> found;
@@ -60,18 +61,18 @@ class JsonTokenizer : public TokenizerImpl {
         ids.push_back(section.id);
         continue;
       }
-      std::string& changed = normalized.emplace_back(section.text);
-      if (normalizer_ != nullptr) normalizer_->apply(changed);
+      std::string& normalized_text = normalized.emplace_back(section.text);
+      if (normalizer_ != nullptr) normalizer_->apply(normalized_text);
       inner.clear();
-      added_.split(changed, true, options.parse_special, inner);
-      for (const Section& part : inner) {
-        if (part.id != kNoToken) {
-          ids.push_back(part.id);
+      added_tokens_.split(normalized_text, true, options.parse_special, inner);
+      for (const Section& inner_section : inner) {
+        if (inner_section.id != kNoToken) {
+          ids.push_back(inner_section.id);
           continue;
         }
         Words& w = words.emplace_back();
-        const bool is_first = section.text.data() == text.data() && part.text.data() == changed.data();
-        w.list.push_back({part.text, is_first});
+        const bool is_first = section.text.data() == text.data() && inner_section.text.data() == normalized_text.data();
+        w.list.push_back({inner_section.text, is_first});
         if (pre_tokenizer_ != nullptr) pre_tokenizer_->apply(w);
         found.clear();
         for (const Word& word : w.list) model_->encode(word.text, scratch.get(), found);
@@ -86,9 +87,9 @@ class JsonTokenizer : public TokenizerImpl {
     tokens.reserve(ids.size());
     for (const std::int64_t id : ids) {
       if (id > kMaxId) continue;
-      const AddedToken* added = added_.find(static_cast<TokenId>(id));
-      if (added != nullptr) {
-        if (!skip_special || !added->is_special) tokens.push_back(added->decoded);
+      const AddedToken* added_token = added_tokens_.find(static_cast<TokenId>(id));
+      if (added_token != nullptr) {
+        if (!skip_special || !added_token->is_special) tokens.push_back(added_token->decoded);
       } else if (const std::string* token = model_->vocabulary().token(static_cast<std::uint64_t>(id))) {
         tokens.push_back(*token);
       }
@@ -109,22 +110,22 @@ class JsonTokenizer : public TokenizerImpl {
   std::int64_t size() const override { return size_; }
 
   std::optional<std::int64_t> find(std::string_view token) const override {
-    if (const AddedToken* added = added_.find(token)) return added->id;
+    if (const AddedToken* added_token = added_tokens_.find(token)) return added_token->id;
     const TokenId id = model_->vocabulary().find(token);
     return id == kNoToken ? std::nullopt : std::optional<std::int64_t>(id);
   }
 
   std::optional<TokenInfo> token(std::int64_t id) const override {
     if (id < 0 || id > kMaxId) return {};
-    if (const AddedToken* added = added_.find(static_cast<TokenId>(id)))
-      return TokenInfo{id, added->content, added->is_special};
+    if (const AddedToken* added_token = added_tokens_.find(static_cast<TokenId>(id)))
+      return TokenInfo{id, added_token->content, added_token->is_special};
     const std::string* text = model_->vocabulary().token(static_cast<std::uint64_t>(id));
     return text == nullptr ? std::nullopt : std::optional(TokenInfo{id, *text, false});
   }
 
   std::string bytes_of(std::int64_t id) const override {
     const std::optional<TokenInfo> info = token(id);
-    if (!info || added_.find(static_cast<TokenId>(id)) != nullptr) return info ? info->text : std::string();
+    if (!info || added_tokens_.find(static_cast<TokenId>(id)) != nullptr) return info ? info->text : std::string();
     if (has_byte_tokens_) {
       if (const auto byte = byte_of_token(info->text)) return std::string(1, static_cast<char>(*byte));
     }
@@ -133,7 +134,7 @@ class JsonTokenizer : public TokenizerImpl {
 
   std::vector<TokenInfo> special_tokens() const override {
     std::vector<TokenInfo> list;
-    for (const AddedToken& t : added_.list()) {
+    for (const AddedToken& t : added_tokens_.list()) {
       if (t.is_special) list.push_back({t.id, t.content, true});
     }
     std::ranges::sort(list, {}, &TokenInfo::id);
@@ -147,7 +148,7 @@ class JsonTokenizer : public TokenizerImpl {
   std::unique_ptr<TokenModel> model_;
   Frame frame_;
   std::unique_ptr<Decoder> decoder_;
-  AddedTokens added_;
+  AddedTokens added_tokens_;
   std::int64_t size_ = 0;
 };
 

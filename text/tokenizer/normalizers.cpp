@@ -47,15 +47,15 @@ class FunctionNormalizer : public Normalizer {
 };
 
 template <class Keep>
-std::string filter_characters(std::string_view text, Keep keep) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const Character c = character_at(text, at);
-    if (keep(c.code)) out += text.substr(at, c.size);
-    at += c.size;
+std::string filter_characters(std::string_view text, Keep is_kept) {
+  std::string normalized;
+  normalized.reserve(text.size());
+  for (std::size_t byte_index = 0; byte_index < text.size();) {
+    const Character c = character_at(text, byte_index);
+    if (is_kept(c.code)) normalized += text.substr(byte_index, c.size);
+    byte_index += c.size;
   }
-  return out;
+  return normalized;
 }
 
 std::string strip_marks(std::string_view text) {
@@ -67,16 +67,16 @@ std::string strip_accents(std::string_view text) {
 }
 
 std::string byte_characters_of(std::string_view text) {
-  std::string out;
-  append_byte_characters(out, text);
-  return out;
+  std::string normalized;
+  append_byte_characters(normalized, text);
+  return normalized;
 }
 
 /// Rules of the NMT normalization of SentencePiece: drops controls, turns spaces of all kinds into one.
 std::string nmt_normalize(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const Character c = character_at(text, at);
+  std::string normalized;
+  for (std::size_t byte_index = 0; byte_index < text.size();) {
+    const Character c = character_at(text, byte_index);
     const char32_t u = c.code;
     const bool is_dropped =
         (u >= 0x01 && u <= 0x08) || u == 0x0b || (u >= 0x0e && u <= 0x1f) || u == 0x7f || u == 0x8f || u == 0x9f;
@@ -84,13 +84,13 @@ std::string nmt_normalize(std::string_view text) {
                           (u >= 0x200b && u <= 0x200f) || u == 0x2028 || u == 0x2029 || u == 0x2581 || u == 0xfeff ||
                           u == 0xfffd;
     if (is_space) {
-      out += ' ';
+      normalized += ' ';
     } else if (!is_dropped) {
-      out += text.substr(at, c.size);
+      normalized += text.substr(byte_index, c.size);
     }
-    at += c.size;
+    byte_index += c.size;
   }
-  return out;
+  return normalized;
 }
 
 class BertNormalizer : public Normalizer {
@@ -98,30 +98,30 @@ class BertNormalizer : public Normalizer {
   explicit BertNormalizer(const nlohmann::json& j)
       : clean_(bool_field(j, "clean_text", true)),
         space_chinese_(bool_field(j, "handle_chinese_chars", true)),
-        lower_(bool_field(j, "lowercase", true)),
-        strip_accents_(bool_field(j, "strip_accents", lower_)) {}
+        lowers_case_(bool_field(j, "lowercase", true)),
+        strip_accents_(bool_field(j, "strip_accents", lowers_case_)) {}
   void apply(std::string& text) const override {
     if (clean_) text = clean(text);
     if (space_chinese_) text = space_chinese(text);
     if (strip_accents_) text = strip_accents(normalize(text, NormalForm::nfd));
-    if (lower_) text = lower_case(text);
+    if (lowers_case_) text = lower_case(text);
   }
 
  private:
   static std::string clean(std::string_view text) {
-    std::string out;
-    for (std::size_t at = 0; at < text.size();) {
-      const Character c = character_at(text, at);
+    std::string normalized;
+    for (std::size_t byte_index = 0; byte_index < text.size();) {
+      const Character c = character_at(text, byte_index);
       const bool is_gap = c.code == '\t' || c.code == '\n' || c.code == '\r';
       const bool is_dropped = c.code == 0 || c.code == 0xfffd || (!is_gap && is_other(c.code));
       if (!is_dropped && is_white_space(c.code)) {
-        out += ' ';
+        normalized += ' ';
       } else if (!is_dropped) {
-        out += text.substr(at, c.size);
+        normalized += text.substr(byte_index, c.size);
       }
-      at += c.size;
+      byte_index += c.size;
     }
-    return out;
+    return normalized;
   }
   static bool is_chinese(char32_t c) {
     return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf) || (c >= 0x20000 && c <= 0x2a6df) ||
@@ -129,21 +129,21 @@ class BertNormalizer : public Normalizer {
            (c >= 0xf900 && c <= 0xfaff) || (c >= 0x2f800 && c <= 0x2fa1f);
   }
   static std::string space_chinese(std::string_view text) {
-    std::string out;
-    for (std::size_t at = 0; at < text.size();) {
-      const Character c = character_at(text, at);
+    std::string normalized;
+    for (std::size_t byte_index = 0; byte_index < text.size();) {
+      const Character c = character_at(text, byte_index);
       if (is_chinese(c.code)) {
-        out += ' ';
-        out += text.substr(at, c.size);
-        out += ' ';
+        normalized += ' ';
+        normalized += text.substr(byte_index, c.size);
+        normalized += ' ';
       } else {
-        out += text.substr(at, c.size);
+        normalized += text.substr(byte_index, c.size);
       }
-      at += c.size;
+      byte_index += c.size;
     }
-    return out;
+    return normalized;
   }
-  bool clean_, space_chinese_, lower_, strip_accents_;
+  bool clean_, space_chinese_, lowers_case_, strip_accents_;
 };
 
 class ReplaceNormalizer : public Normalizer {
@@ -154,8 +154,8 @@ class ReplaceNormalizer : public Normalizer {
     thread_local std::vector<ByteRange> matches;
     pattern_.find_all(text, matches);
     if (matches.empty()) return;
-    const std::size_t added = matches.size() * content_.size();
-    if (added > kMaxNormalized || added > kMaxGrowth * text.size() + (1u << 16))
+    const std::size_t added_bytes = matches.size() * content_.size();
+    if (added_bytes > kMaxNormalized || added_bytes > kMaxGrowth * text.size() + (1u << 16))
       fail(ErrorCode::bad_file, "a normalizer of the tokenizer makes the text too long");
     text = replace_matches(text, matches, content_);
   }
@@ -178,16 +178,18 @@ class PrependNormalizer : public Normalizer {
 
 class StripNormalizer : public Normalizer {
  public:
-  StripNormalizer(bool left, bool right) : left_(left), right_(right) {}
+  StripNormalizer(bool left, bool right) : strips_left_(left), strips_right_(right) {}
   void apply(std::string& text) const override {
     std::string_view s = text;
-    while (left_ && !s.empty() && is_white_space(character_at(s, 0).code)) s.remove_prefix(character_at(s, 0).size);
-    while (right_ && !s.empty() && is_white_space(last_character(s).code)) s.remove_suffix(last_character(s).size);
+    while (strips_left_ && !s.empty() && is_white_space(character_at(s, 0).code))
+      s.remove_prefix(character_at(s, 0).size);
+    while (strips_right_ && !s.empty() && is_white_space(last_character(s).code))
+      s.remove_suffix(last_character(s).size);
     text = std::string(s);
   }
 
  private:
-  bool left_, right_;
+  bool strips_left_, strips_right_;
 };
 
 class NormalizerSequence : public Normalizer {
@@ -233,8 +235,8 @@ std::unique_ptr<Normalizer> make_normalizer(const nlohmann::json& j, int depth) 
   }
   if (type == "Sequence") {
     std::vector<std::unique_ptr<Normalizer>> normalizers;
-    for (const auto& each : array_field(j, "normalizers")) {
-      if (auto normalizer = make_normalizer(each, depth + 1)) normalizers.push_back(std::move(normalizer));
+    for (const auto& normalizer_json : array_field(j, "normalizers")) {
+      if (auto normalizer = make_normalizer(normalizer_json, depth + 1)) normalizers.push_back(std::move(normalizer));
     }
     return std::make_unique<NormalizerSequence>(std::move(normalizers));
   }

@@ -39,9 +39,9 @@ class PairMap {
   std::size_t slot_of(std::uint64_t k) const {
     std::uint64_t hash = k * 0x9e3779b97f4a7c15ull;
     hash ^= hash >> 32;
-    std::size_t at = hash & mask_;
-    while (slots_[at].key != kFree && slots_[at].key != k) at = (at + 1) & mask_;
-    return at;
+    std::size_t slot = hash & mask_;
+    while (slots_[slot].key != kFree && slots_[slot].key != k) slot = (slot + 1) & mask_;
+    return slot;
   }
   std::vector<Slot> slots_ = {{kFree, {}}};
   std::size_t mask_ = 0;

@@ -33,13 +33,13 @@ TokenId id_of_pair(const nlohmann::json& owner, const char* name) {
 Frame template_frame(const nlohmann::json& j) {
   Frame frame;
   bool after_text = false;
-  for (const auto& piece : array_field(j, "single")) {
-    if (has_field(piece, "Sequence")) {
+  for (const auto& template_item : array_field(j, "single")) {
+    if (has_field(template_item, "Sequence")) {
       if (after_text) fail(ErrorCode::unsupported, "the tokenizer's post-processor repeats the text");
       after_text = true;
       continue;
     }
-    const std::string name = text_field(required_field(piece, "SpecialToken"), "id");
+    const std::string name = text_field(required_field(template_item, "SpecialToken"), "id");
     const nlohmann::json& token = required_field(required_field(j, "special_tokens"), name.c_str());
     for (const auto& id : array_field(token, "ids"))
       (after_text ? frame.suffix : frame.prefix).push_back(id_of_json(id));
@@ -59,8 +59,8 @@ Frame make_frame(const nlohmann::json& j, int depth) {
   if (type == "BertProcessing" || type == "RobertaProcessing") return {{id_of_pair(j, "cls")}, {id_of_pair(j, "sep")}};
   if (type == "Sequence") {
     Frame frame;
-    for (const auto& each : array_field(j, "processors")) {
-      const Frame outer = make_frame(each, depth + 1);
+    for (const auto& processor_json : array_field(j, "processors")) {
+      const Frame outer = make_frame(processor_json, depth + 1);
       frame.prefix.insert(frame.prefix.begin(), outer.prefix.begin(), outer.prefix.end());
       frame.suffix.insert(frame.suffix.end(), outer.suffix.begin(), outer.suffix.end());
       if (frame.prefix.size() + frame.suffix.size() > kMaxFrame)

@@ -38,9 +38,9 @@ class RegexSplit : public PreTokenizer {
   RegexSplit(Regex pattern, Delimiter delimiter, bool invert)
       : pattern_(std::move(pattern)), delimiter_(delimiter), invert_(invert) {}
   void apply(Words& words) const override {
-    const std::vector<Word> before = std::exchange(words.list, {});
+    const std::vector<Word> old_words = std::exchange(words.list, {});
     std::vector<ByteRange> matches;
-    for (const Word& w : before) {
+    for (const Word& w : old_words) {
       pattern_.find_all(w.text, matches);
       split_word(w, matches, delimiter_, invert_, words.list);
     }
@@ -58,14 +58,14 @@ class CharacterSplit : public PreTokenizer {
   CharacterSplit(bool (*is_match)(char32_t, char32_t), Delimiter delimiter, char32_t character = 0)
       : is_match_(is_match), delimiter_(delimiter), character_(character) {}
   void apply(Words& words) const override {
-    const std::vector<Word> before = std::exchange(words.list, {});
+    const std::vector<Word> old_words = std::exchange(words.list, {});
     std::vector<ByteRange> matches;
-    for (const Word& w : before) {
+    for (const Word& w : old_words) {
       matches.clear();
-      for (std::size_t at = 0; at < w.text.size();) {
-        const Character c = character_at(w.text, at);
-        if (is_match_(c.code, character_)) matches.push_back({at, at + c.size});
-        at += c.size;
+      for (std::size_t byte_index = 0; byte_index < w.text.size();) {
+        const Character c = character_at(w.text, byte_index);
+        if (is_match_(c.code, character_)) matches.push_back({byte_index, byte_index + c.size});
+        byte_index += c.size;
       }
       split_word(w, matches, delimiter_, false, words.list);
     }
@@ -94,7 +94,7 @@ class ByteLevelPreTokenizer : public PreTokenizer {
  public:
   explicit ByteLevelPreTokenizer(const nlohmann::json& j) : adds_space_(bool_field(j, "add_prefix_space", true)) {
     if (bool_field(j, "use_regex", true))
-      split_ = std::make_unique<RegexSplit>(Regex::expression(kByteLevelPattern), Delimiter::isolated, false);
+      regex_split_ = std::make_unique<RegexSplit>(Regex::expression(kByteLevelPattern), Delimiter::isolated, false);
   }
   void apply(Words& words) const override {
     if (adds_space_) {
@@ -103,7 +103,7 @@ class ByteLevelPreTokenizer : public PreTokenizer {
         w.text = words.texts.emplace_back(" " + std::string(w.text));
       }
     }
-    if (split_ != nullptr) split_->apply(words);
+    if (regex_split_ != nullptr) regex_split_->apply(words);
     std::size_t size = 0;
     for (const Word& w : words.list) size += w.text.size();
     std::string& characters = words.texts.emplace_back();
@@ -117,17 +117,17 @@ class ByteLevelPreTokenizer : public PreTokenizer {
 
  private:
   bool adds_space_;
-  std::unique_ptr<RegexSplit> split_;
+  std::unique_ptr<RegexSplit> regex_split_;
 };
 
 class MetaspacePreTokenizer : public PreTokenizer {
  public:
   explicit MetaspacePreTokenizer(const nlohmann::json& j) : m_(j) {}
   void apply(Words& words) const override {
-    const std::vector<Word> before = std::exchange(words.list, {});
+    const std::vector<Word> old_words = std::exchange(words.list, {});
     const Regex delimiter = Regex::literal(m_.replacement);
     std::vector<ByteRange> matches;
-    for (const Word& w : before) {
+    for (const Word& w : old_words) {
       std::string& text = words.texts.emplace_back();
       for (const char c : w.text) {
         if (c == ' ') {
@@ -136,15 +136,15 @@ class MetaspacePreTokenizer : public PreTokenizer {
           text += c;
         }
       }
-      const bool wants =
+      const bool needs_prefix =
           m_.prepend == Metaspace::Prepend::always || (m_.prepend == Metaspace::Prepend::first && w.is_first);
-      if (wants && !text.starts_with(m_.replacement)) text.insert(0, m_.replacement);
-      const Word changed{text, w.is_first};
+      if (needs_prefix && !text.starts_with(m_.replacement)) text.insert(0, m_.replacement);
+      const Word prefixed_word{text, w.is_first};
       if (m_.splits) {
         delimiter.find_all(text, matches);
-        split_word(changed, matches, Delimiter::merged_with_next, false, words.list);
+        split_word(prefixed_word, matches, Delimiter::merged_with_next, false, words.list);
       } else if (!text.empty()) {
-        words.list.push_back(changed);
+        words.list.push_back(prefixed_word);
       }
     }
   }
@@ -156,19 +156,20 @@ class MetaspacePreTokenizer : public PreTokenizer {
 class ScriptSplit : public PreTokenizer {
  public:
   void apply(Words& words) const override {
-    const std::vector<Word> before = std::exchange(words.list, {});
-    for (const Word& w : before) {
+    const std::vector<Word> old_words = std::exchange(words.list, {});
+    for (const Word& w : old_words) {
       std::size_t begin = w.text.size();  // begin of the current script; spaces before the first script are dropped
       int last = kAnyScript;
-      for (std::size_t at = 0; at < w.text.size();) {
-        const Character c = character_at(w.text, at);
+      for (std::size_t byte_index = 0; byte_index < w.text.size();) {
+        const Character c = character_at(w.text, byte_index);
         const int script = script_of(c.code);
         if (script != kAnyScript && script != last) {
-          if (begin < at) words.list.push_back({w.text.substr(begin, at - begin), w.is_first && begin == 0});
-          begin = at;
+          if (begin < byte_index)
+            words.list.push_back({w.text.substr(begin, byte_index - begin), w.is_first && begin == 0});
+          begin = byte_index;
           last = script;
         }
-        at += c.size;
+        byte_index += c.size;
       }
       if (begin < w.text.size()) words.list.push_back({w.text.substr(begin), w.is_first && begin == 0});
     }
@@ -222,8 +223,9 @@ std::unique_ptr<PreTokenizer> make_pre_tokenizer(const nlohmann::json& j, int de
   if (type == "UnicodeScripts") return std::make_unique<ScriptSplit>();
   if (type == "Sequence") {
     std::vector<std::unique_ptr<PreTokenizer>> pre_tokenizers;
-    for (const auto& each : array_field(j, "pretokenizers")) {
-      if (auto pre_tokenizer = make_pre_tokenizer(each, depth + 1)) pre_tokenizers.push_back(std::move(pre_tokenizer));
+    for (const auto& pre_tokenizer_json : array_field(j, "pretokenizers")) {
+      if (auto pre_tokenizer = make_pre_tokenizer(pre_tokenizer_json, depth + 1))
+        pre_tokenizers.push_back(std::move(pre_tokenizer));
     }
     return std::make_unique<PreTokenizerSequence>(std::move(pre_tokenizers));
   }

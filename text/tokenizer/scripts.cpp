@@ -157,9 +157,9 @@ std::vector<std::int16_t> make_table() {
   std::string pattern;
   for (const char* name : kScripts) pattern += std::string(pattern.empty() ? "" : "|") + "(\\p{sc:" + name + "})";
   int error = 0;
-  PCRE2_SIZE at = 0;
+  PCRE2_SIZE error_offset = 0;
   pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                   PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &error, &at, nullptr);
+                                   PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &error, &error_offset, nullptr);
   if (code == nullptr) fail(ErrorCode::unsupported, "this version of PCRE2 lacks a script of Unicode");
   pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
   pcre2_match_data* data = pcre2_match_data_create_from_pattern(code, nullptr);

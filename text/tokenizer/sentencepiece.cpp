@@ -61,20 +61,20 @@ class SentencePiece : public TokenizerImpl {
     std::vector<int> run;
     const auto flush = [&] {
       if (run.empty()) return;
-      std::string part;
-      const auto status = processor_.Decode(run, &part);
+      std::string decoded;
+      const auto status = processor_.Decode(run, &decoded);
       if (!status.ok()) fail(ErrorCode::runtime, "SentencePiece cannot decode the ids: " + status.ToString());
-      text += part;
+      text += decoded;
       run.clear();
     };
     for (const std::int64_t id : ids) {
       if (id >= size_) continue;
-      const int piece = static_cast<int>(id);
-      if (!processor_.IsControl(piece)) {
-        run.push_back(piece);
+      const int piece_id = static_cast<int>(id);
+      if (!processor_.IsControl(piece_id)) {
+        run.push_back(piece_id);
       } else if (!skip_special) {
         flush();
-        text += processor_.IdToPiece(piece);
+        text += processor_.IdToPiece(piece_id);
       }
     }
     flush();
@@ -89,8 +89,8 @@ class SentencePiece : public TokenizerImpl {
   }
   std::optional<TokenInfo> token(std::int64_t id) const override {
     if (id < 0 || id >= size_) return {};
-    const int piece = static_cast<int>(id);
-    return TokenInfo{id, processor_.IdToPiece(piece), processor_.IsControl(piece)};
+    const int piece_id = static_cast<int>(id);
+    return TokenInfo{id, processor_.IdToPiece(piece_id), processor_.IsControl(piece_id)};
   }
   std::string bytes_of(std::int64_t id) const override {
     if (id < 0 || id >= size_) return {};

@@ -33,18 +33,18 @@ Delimiter delimiter_of(std::string_view name) {
 }
 
 void split_word(const Word& word, const std::vector<ByteRange>& matches, Delimiter delimiter, bool invert,
-                std::vector<Word>& out) {
+                std::vector<Word>& words_out) {
   const auto add = [&](std::size_t begin, std::size_t end) {
-    if (begin < end) out.push_back({word.text.substr(begin, end - begin), word.is_first && begin == 0});
+    if (begin < end) words_out.push_back({word.text.substr(begin, end - begin), word.is_first && begin == 0});
   };
-  const auto each_part = [&](auto take) {
-    std::size_t at = 0;
+  const auto each_part = [&](auto on_part) {
+    std::size_t part_begin = 0;
     for (const ByteRange& m : matches) {
-      if (m.begin > at) take(SplitPart{at, m.begin, invert});
-      take(SplitPart{m.begin, m.end, !invert});
-      at = m.end;
+      if (m.begin > part_begin) on_part(SplitPart{part_begin, m.begin, invert});
+      on_part(SplitPart{m.begin, m.end, !invert});
+      part_begin = m.end;
     }
-    if (at < word.text.size()) take(SplitPart{at, word.text.size(), invert});
+    if (part_begin < word.text.size()) on_part(SplitPart{part_begin, word.text.size(), invert});
   };
   if (delimiter == Delimiter::isolated || delimiter == Delimiter::removed) {
     each_part([&](const SplitPart& p) {
@@ -52,26 +52,26 @@ void split_word(const Word& word, const std::vector<ByteRange>& matches, Delimit
     });
     return;
   }
-  thread_local std::vector<SplitPart> parts;
-  parts.clear();
-  each_part([&](const SplitPart& p) { parts.push_back(p); });
+  thread_local std::vector<SplitPart> split_parts;
+  split_parts.clear();
+  each_part([&](const SplitPart& p) { split_parts.push_back(p); });
   const bool backward = delimiter == Delimiter::merged_with_next;
-  if (backward) std::ranges::reverse(parts);
+  if (backward) std::ranges::reverse(split_parts);
   std::size_t count = 0;  // parts kept, from the front
   bool after_delimiter = false;
-  for (const SplitPart& p : std::vector<SplitPart>(parts)) {
-    const bool joins =
+  for (const SplitPart& p : std::vector<SplitPart>(split_parts)) {
+    const bool joins_previous =
         delimiter == Delimiter::contiguous ? p.is_delimiter == after_delimiter : p.is_delimiter && !after_delimiter;
-    if (joins && count > 0) {
-      (backward ? parts[count - 1].begin : parts[count - 1].end) = backward ? p.begin : p.end;
+    if (joins_previous && count > 0) {
+      (backward ? split_parts[count - 1].begin : split_parts[count - 1].end) = backward ? p.begin : p.end;
     } else {
-      parts[count++] = p;
+      split_parts[count++] = p;
     }
     after_delimiter = p.is_delimiter;
   }
-  parts.resize(count);
-  if (backward) std::ranges::reverse(parts);
-  for (const SplitPart& p : parts) add(p.begin, p.end);
+  split_parts.resize(count);
+  if (backward) std::ranges::reverse(split_parts);
+  for (const SplitPart& p : split_parts) add(p.begin, p.end);
 }
 
 }  // namespace tern::text

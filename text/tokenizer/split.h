@@ -16,6 +16,6 @@ Delimiter delimiter_of(std::string_view name);
 /// Appends the parts of a word to `out`. `matches` are in order and do not overlap. `invert`: the text between them is
 /// the delimiter.
 void split_word(const Word& word, const std::vector<ByteRange>& matches, Delimiter delimiter, bool invert,
-                std::vector<Word>& out);
+                std::vector<Word>& words_out);
 
 }  // namespace tern::text

@@ -31,23 +31,23 @@ struct UnigramScratch : ModelScratch {
 
 class Unigram : public TokenModel {
  public:
-  explicit Unigram(ModelFields in) : byte_fallback_(bool_field(in.fields, "byte_fallback", false)) {
-    if (in.scores.empty()) fail(ErrorCode::bad_file, "the vocabulary of the Unigram tokenizer is empty");
+  explicit Unigram(ModelFields model_fields) : byte_fallback_(bool_field(model_fields.fields, "byte_fallback", false)) {
+    if (model_fields.scores.empty()) fail(ErrorCode::bad_file, "the vocabulary of the Unigram tokenizer is empty");
     double smallest = std::numeric_limits<double>::infinity();
     std::vector<Trie::Entry> entries;
-    for (std::size_t id = 0; id < in.scores.size(); ++id) {
-      smallest = std::min(smallest, in.scores[id].second);
-      scores_.push_back(in.scores[id].second);
-      if (in.scores[id].first.size() > kMaxUnigramToken)
+    for (std::size_t id = 0; id < model_fields.scores.size(); ++id) {
+      smallest = std::min(smallest, model_fields.scores[id].second);
+      scores_.push_back(model_fields.scores[id].second);
+      if (model_fields.scores[id].first.size() > kMaxUnigramToken)
         fail(ErrorCode::bad_file, fmt::format("token {} of the vocabulary has {} bytes; Unigram allows {}", id,
-                                              in.scores[id].first.size(), kMaxUnigramToken));
-      vocabulary_.add(std::move(in.scores[id].first), id);
+                                              model_fields.scores[id].first.size(), kMaxUnigramToken));
+      vocabulary_.add(std::move(model_fields.scores[id].first), id);
     }
     for (std::size_t id = 0; id < scores_.size(); ++id)
       entries.emplace_back(*vocabulary_.token(id), vocabulary_.find(*vocabulary_.token(id)));
     trie_ = Trie(std::move(entries));
     unknown_score_ = smallest - kUnknownPenalty;
-    const std::int64_t unknown = integer_field(in.fields, "unk_id", -1);
+    const std::int64_t unknown = integer_field(model_fields.fields, "unk_id", -1);
     if (unknown >= static_cast<std::int64_t>(scores_.size()))
       fail(ErrorCode::bad_file,
            fmt::format("the tokenizer's unk_id {} is not in its vocabulary of {}", unknown, scores_.size()));
@@ -93,9 +93,9 @@ class Unigram : public TokenModel {
       std::uint32_t node = Trie::root();
       for (std::size_t end = begin; end < word.size();) {
         node = trie_.child(node, static_cast<unsigned char>(word[end++]));
-        if (node == Trie::kNone) break;
+        if (node == Trie::kNoNode) break;
         const std::uint32_t id = trie_.value(node);
-        if (id == Trie::kNone) continue;
+        if (id == Trie::kNoNode) continue;
         offer(end, scores_[id] + score, id);
         has_character = has_character || end - begin == character;
       }

@@ -19,46 +19,46 @@ TokenId unknown_id(const Vocabulary& vocabulary, const std::string& token) {
 
 class WordPiece : public TokenModel {
  public:
-  explicit WordPiece(ModelFields in)
-      : unknown_(text_field(in.fields, "unk_token", "[UNK]")),
-        max_characters_(integer_field(in.fields, "max_input_chars_per_word", 100)) {
-    for (auto& [token, id] : in.vocabulary) vocabulary_.add(std::move(token), id);
+  explicit WordPiece(ModelFields model_fields)
+      : unknown_(text_field(model_fields.fields, "unk_token", "[UNK]")),
+        max_characters_(integer_field(model_fields.fields, "max_input_chars_per_word", 100)) {
+    for (auto& [token, id] : model_fields.vocabulary) vocabulary_.add(std::move(token), id);
     std::vector<Trie::Entry> entries;
     for (std::size_t id = 0; id < vocabulary_.size(); ++id) {
       if (const std::string* token = vocabulary_.token(id)) entries.emplace_back(*token, vocabulary_.find(*token));
     }
     trie_ = Trie(std::move(entries));
-    for (const char c : text_field(in.fields, "continuing_subword_prefix", "##")) {
-      if (continuing_ != Trie::kNone) continuing_ = trie_.child(continuing_, static_cast<unsigned char>(c));
+    for (const char c : text_field(model_fields.fields, "continuing_subword_prefix", "##")) {
+      if (continuing_ != Trie::kNoNode) continuing_ = trie_.child(continuing_, static_cast<unsigned char>(c));
     }
   }
 
   void encode(std::string_view word, ModelScratch*, std::vector<TokenId>& ids) const override {
-    const std::size_t before = ids.size();
+    const std::size_t old_size = ids.size();
     bool is_known = static_cast<std::int64_t>(count_characters(word)) <= max_characters_;
-    for (std::size_t at = 0; is_known && at < word.size();) {
-      const std::uint32_t from = at == 0 ? Trie::root() : continuing_;
+    for (std::size_t byte_index = 0; is_known && byte_index < word.size();) {
+      const std::uint32_t first_node = byte_index == 0 ? Trie::root() : continuing_;
       Trie::Found found;
-      if (from != Trie::kNone) found = longest(word.substr(at), from);
-      is_known = found.value != Trie::kNone;
+      if (first_node != Trie::kNoNode) found = longest(word.substr(byte_index), first_node);
+      is_known = found.value != Trie::kNoNode;
       ids.push_back(found.value);
-      at += found.size;
+      byte_index += found.size;
     }
     if (is_known) return;
-    ids.resize(before);
+    ids.resize(old_size);
     ids.push_back(unknown_id(vocabulary_, unknown_));
   }
 
  private:
   /// Longest token that ends with a whole character.
-  Trie::Found longest(std::string_view s, std::uint32_t from) const {
+  Trie::Found longest(std::string_view s, std::uint32_t first_node) const {
     Trie::Found found;
-    std::uint32_t node = from;
+    std::uint32_t node = first_node;
     for (std::size_t i = 0; i < s.size(); ++i) {
       node = trie_.child(node, static_cast<unsigned char>(s[i]));
-      if (node == Trie::kNone) break;
+      if (node == Trie::kNoNode) break;
       const bool is_end = i + 1 == s.size() || !is_continuation(s[i + 1]);
-      if (const std::uint32_t v = trie_.value(node); v != Trie::kNone && is_end) found = {v, i + 1};
+      if (const std::uint32_t v = trie_.value(node); v != Trie::kNoNode && is_end) found = {v, i + 1};
     }
     return found;
   }
@@ -71,8 +71,8 @@ class WordPiece : public TokenModel {
 
 class WordLevel : public TokenModel {
  public:
-  explicit WordLevel(ModelFields in) : unknown_(text_field(in.fields, "unk_token", "<unk>")) {
-    for (auto& [token, id] : in.vocabulary) vocabulary_.add(std::move(token), id);
+  explicit WordLevel(ModelFields model_fields) : unknown_(text_field(model_fields.fields, "unk_token", "<unk>")) {
+    for (auto& [token, id] : model_fields.vocabulary) vocabulary_.add(std::move(token), id);
   }
   void encode(std::string_view word, ModelScratch*, std::vector<TokenId>& ids) const override {
     const TokenId id = vocabulary_.find(word);

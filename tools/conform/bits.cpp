@@ -52,10 +52,10 @@ std::uint64_t hash_bits(std::uint64_t hash, const HostTensor& tensor) {
 }
 
 BitsFile read_bits(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) fail(ErrorCode::io, fmt::format("'{}' cannot be read", path));
+  std::ifstream file(path);
+  if (!file) fail(ErrorCode::io, fmt::format("'{}' cannot be read", path));
   BitsFile bits;
-  for (std::string line; std::getline(in, line);) {
+  for (std::string line; std::getline(file, line);) {
     constexpr std::size_t kDigits = 16;
     std::uint64_t hash = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + std::min(kDigits, line.size()), hash, 16);
@@ -67,16 +67,16 @@ BitsFile read_bits(const std::string& path) {
 }
 
 void write_bits(const std::string& path, std::span<const ConformResult> results) {
-  std::ofstream out(path);
+  std::ofstream file(path);
   for (const ConformResult& r : results) {
-    if (r.passed()) out << fmt::format("{:016x} {}\n", r.bits, case_key(r));
+    if (r.is_passed()) file << fmt::format("{:016x} {}\n", r.bits, case_key(r));
   }
-  if (!out.flush()) fail(ErrorCode::io, fmt::format("'{}' cannot be written", path));
+  if (!file.flush()) fail(ErrorCode::io, fmt::format("'{}' cannot be written", path));
 }
 
 void compare_bits(const BitsFile& expected, std::span<ConformResult> results) {
   for (ConformResult& r : results) {
-    if (!r.passed()) continue;
+    if (!r.is_passed()) continue;
     const auto found = expected.find(case_key(r));
     if (found != expected.end() && found->second == r.bits) continue;
     r.stage = "bits";

@@ -29,29 +29,29 @@ void add_case_gradients(Program& program, const ConformCase& c) {
   const CaseCall& call = c.ranks.at(0).at(0);
   std::vector<GradientSeed> seeds;
   for (const auto& [k, golden] : call.outputs) {
-    const auto at = static_cast<std::size_t>(k);
-    if (at >= b.function().outputs.size()) fail(ErrorCode::bad_file, fmt::format("output {} is missing", k));
-    const ValueId v = b.function().outputs[at].value;
+    const auto index = static_cast<std::size_t>(k);
+    if (index >= b.function().outputs.size()) fail(ErrorCode::bad_file, fmt::format("output {} is missing", k));
+    const ValueId v = b.function().outputs[index].value;
     if (v != kNoValue && is_floating(b.dtype(v))) seeds.push_back({v, weights(b, v)});
   }
   std::vector<ValueId> inputs, wrt;
-  for (const FunctionInput& in : b.function().inputs) {
-    if (in.kind != FunctionInput::Kind::state) inputs.push_back(in.value);
+  for (const FunctionInput& input : b.function().inputs) {
+    if (input.kind != FunctionInput::Kind::state) inputs.push_back(input.value);
   }
   for (const auto& [k, golden] : call.gradients) {
-    const auto at = static_cast<std::size_t>(k);
-    if (at >= inputs.size() || inputs[at] == kNoValue)
+    const auto index = static_cast<std::size_t>(k);
+    if (index >= inputs.size() || inputs[index] == kNoValue)
       fail(ErrorCode::bad_file, fmt::format("grad{}: the program does not read input {}", k, k));
-    wrt.push_back(inputs[at]);
+    wrt.push_back(inputs[index]);
   }
   const std::vector<ValueId> gradients = differentiate(b, seeds, wrt);
   std::size_t i = 0;
   for (const auto& [k, golden] : call.gradients) {
     const ValueId v = gradients[i] == kNoValue ? zeros_like(b, wrt[i]) : gradients[i];
-    FunctionOutput out;
-    out.value = v;
-    out.name = fmt::format("grad{}", k);
-    b.function().outputs.push_back(std::move(out));
+    FunctionOutput output;
+    output.value = v;
+    output.name = fmt::format("grad{}", k);
+    b.function().outputs.push_back(std::move(output));
     ++i;
   }
   b.function().out_tree.clear();  // out_tree describes PyTorch's outputs

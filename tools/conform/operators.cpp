@@ -18,7 +18,7 @@ std::string type_name(const TensorType& type) {
 
 /// Records, for each origin (an ATen call), the types of the tensors that it reads from and passes to other origins,
 /// and of the function's results.
-void add_types(const Program& program, const Function& f, std::map<std::string, OperatorUse>* uses) {
+void add_types(const Program& program, const Function& f, std::map<std::string, OperatorUse>* operator_uses) {
   const DefUse values(f);
   const auto origin_of = [&](ValueId v) {
     const Node* n = values.producing_node(f, v);
@@ -26,8 +26,8 @@ void add_types(const Program& program, const Function& f, std::map<std::string, 
   };
   const auto add = [&](std::int32_t origin, ValueId v) {
     if (origin < 0) return;
-    OperatorUse& use = (*uses)[program.origins[static_cast<std::size_t>(origin)].op];
-    use.dtypes.insert(type_name(f.values[static_cast<std::size_t>(v)].type));
+    OperatorUse& operator_use = (*operator_uses)[program.origins[static_cast<std::size_t>(origin)].op];
+    operator_use.dtypes.insert(type_name(f.values[static_cast<std::size_t>(v)].type));
   };
   for (const Node& n : f.nodes) {
     for (const ValueId v : n.inputs) {
@@ -39,25 +39,25 @@ void add_types(const Program& program, const Function& f, std::map<std::string, 
   const auto add_producer = [&](ValueId v) {
     if (v != kNoValue) add(origin_of(v), v);
   };
-  for (const FunctionOutput& out : f.outputs) add_producer(out.value);
+  for (const FunctionOutput& output : f.outputs) add_producer(output.value);
   for (const WriteBack& w : f.writebacks) add_producer(w.value);
 }
 
 }  // namespace
 
 std::vector<OperatorUse> operators_of(const Program& program) {
-  std::map<std::string, OperatorUse> uses;
-  for (const Origin& o : program.origins) uses[o.op].name = o.op;
+  std::map<std::string, OperatorUse> operator_uses;
+  for (const Origin& o : program.origins) operator_uses[o.op].name = o.op;
   for (const Function& f : program.functions) {
     for (const Node& n : f.nodes) {
       if (n.origin < 0) continue;
-      uses[program.origins[static_cast<std::size_t>(n.origin)].op].ops.emplace(op_name(n.op));
+      operator_uses[program.origins[static_cast<std::size_t>(n.origin)].op].ops.emplace(op_name(n.op));
     }
-    add_types(program, f, &uses);
+    add_types(program, f, &operator_uses);
   }
   std::vector<OperatorUse> result;
-  result.reserve(uses.size());
-  for (auto& [name, use] : uses) result.push_back(std::move(use));
+  result.reserve(operator_uses.size());
+  for (auto& [name, use] : operator_uses) result.push_back(std::move(use));
   return result;
 }
 

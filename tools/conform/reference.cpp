@@ -86,12 +86,13 @@ bool can_be_nearer(const HostTensor& golden, const Tolerance& tolerance, bool gr
          (tolerance.rtol > 0 || tolerance.atol > 0);
 }
 
-bool is_nearer(const HostTensor& actual, const HostTensor& golden, const HostTensor& wide, const Tolerance& tolerance) {
-  if (!can_be_nearer(golden, tolerance, true) || wide.dtype != DType::f64 || actual.dtype != golden.dtype ||
-      actual.sizes != golden.sizes || wide.sizes != golden.sizes)
+bool is_nearer(const HostTensor& actual, const HostTensor& golden, const HostTensor& wide_result,
+               const Tolerance& tolerance) {
+  if (!can_be_nearer(golden, tolerance, true) || wide_result.dtype != DType::f64 || actual.dtype != golden.dtype ||
+      actual.sizes != golden.sizes || wide_result.sizes != golden.sizes)
     return false;
   const std::vector<double> actual_values = to_doubles(actual), golden_values = to_doubles(golden),
-                            wide_values = to_doubles(wide);
+                            wide_values = to_doubles(wide_result);
   double max_magnitude = 1;
   for (const double x : wide_values)
     max_magnitude = std::isfinite(x) ? std::max(max_magnitude, std::fabs(x)) : max_magnitude;

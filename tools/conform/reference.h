@@ -36,6 +36,7 @@ bool can_be_nearer(const HostTensor& golden, const Tolerance& tolerance, bool gr
 /// result as PyTorch's. PyTorch's result must be plausible, to reject a wrong program with an equally wrong reference:
 /// within kPlausible tolerances of the largest float64 element (at least 1).
 inline constexpr double kPlausible = 16;
-bool is_nearer(const HostTensor& actual, const HostTensor& golden, const HostTensor& wide, const Tolerance& tolerance);
+bool is_nearer(const HostTensor& actual, const HostTensor& golden, const HostTensor& wide_result,
+               const Tolerance& tolerance);
 
 }  // namespace tern

@@ -20,11 +20,11 @@ using Json = nlohmann::ordered_json;
 
 /// Passed, and not by the tolerance alone.
 bool has_nearer(const ConformResult& r) {
-  return r.passed() && !r.nearer.empty();
+  return r.is_passed() && !r.nearer.empty();
 }
 
 struct OpLine {
-  int passed = 0, failed = 0, refused = 0, nearer = 0;
+  int passed_count = 0, failed = 0, refused = 0, nearer = 0;
   double worst_ulp = 0;
 };
 
@@ -32,10 +32,10 @@ std::map<std::string, OpLine> op_lines(std::span<const ConformResult> results) {
   std::map<std::string, OpLine> ops;
   for (const ConformResult& r : results) {
     OpLine& line = ops[r.op];
-    ++(r.passed() ? line.passed : line.failed);
+    ++(r.is_passed() ? line.passed_count : line.failed);
     line.refused += r.refused;
     line.nearer += has_nearer(r);
-    if (r.passed()) line.worst_ulp = std::max(line.worst_ulp, r.worst_ulp);
+    if (r.is_passed()) line.worst_ulp = std::max(line.worst_ulp, r.worst_ulp);
   }
   return ops;
 }
@@ -64,7 +64,7 @@ Json case_json(const ConformResult& r) {
   return {{"name", r.name},
           {"op", r.op},
           {"dtype", r.dtype},
-          {"passed", r.passed()},
+          {"passed", r.is_passed()},
           {"refused", r.refused},
           {"stage", r.stage},
           {"message", r.message},
@@ -75,10 +75,10 @@ Json case_json(const ConformResult& r) {
 }
 
 std::string json_report(std::span<const ConformResult> results) {
-  const auto passed = std::ranges::count_if(results, &ConformResult::passed);
+  const auto passed_count = std::ranges::count_if(results, &ConformResult::is_passed);
   Json document = {{"cases", Json::array()},
-                   {"passed", passed},
-                   {"failed", std::ssize(results) - passed},
+                   {"passed", passed_count},
+                   {"failed", std::ssize(results) - passed_count},
                    {"nearer", std::ranges::count_if(results, has_nearer)}};
   for (const ConformResult& r : results) document["cases"].push_back(case_json(r));
   return json_text(document) + "\n";
@@ -87,31 +87,32 @@ std::string json_report(std::span<const ConformResult> results) {
 }  // namespace
 
 std::string totals_line(std::span<const ConformResult> results) {
-  const auto passed = std::ranges::count_if(results, &ConformResult::passed);
-  return fmt::format("{} passed, {} failed\n", passed, static_cast<std::ptrdiff_t>(results.size()) - passed);
+  const auto passed_count = std::ranges::count_if(results, &ConformResult::is_passed);
+  return fmt::format("{} passed, {} failed\n", passed_count,
+                     static_cast<std::ptrdiff_t>(results.size()) - passed_count);
 }
 
 std::string conform_report(std::span<const ConformResult> results, const ReportOptions& options) {
   if (options.json) return json_report(results);
-  std::string out;
-  int shown = 0, failed = 0;
+  std::string report;
+  int shown_count = 0, failed = 0;
   for (const ConformResult& r : results) {
-    if (r.passed()) continue;
+    if (r.is_passed()) continue;
     ++failed;
-    if (shown >= options.failures) continue;
-    ++shown;
-    out += fmt::format("FAILED {} ({}): {}\n", escape_name(r.name), r.stage, escape_message(r.message, 600));
+    if (shown_count >= options.failures) continue;
+    ++shown_count;
+    report += fmt::format("FAILED {} ({}): {}\n", escape_name(r.name), r.stage, escape_message(r.message, 600));
   }
-  if (failed > shown) out += fmt::format("... and {} more failures\n", failed - shown);
+  if (failed > shown_count) report += fmt::format("... and {} more failures\n", failed - shown_count);
   for (const ConformResult& r : results) {
     if (!has_nearer(r)) continue;
-    out += fmt::format("NEARER {}: {}\n", escape_name(r.name), fmt::join(r.nearer, ", "));
+    report += fmt::format("NEARER {}: {}\n", escape_name(r.name), fmt::join(r.nearer, ", "));
   }
   if (const auto n = std::ranges::count_if(results, has_nearer); n > 0) {
-    out += fmt::format("{} of the passed cases {} outside the tolerance, but nearer to float64 than PyTorch\n", n,
-                       n == 1 ? "is" : "are");
+    report += fmt::format("{} of the passed cases {} outside the tolerance, but nearer to float64 than PyTorch\n", n,
+                          n == 1 ? "is" : "are");
   }
-  if (options.gradients) out += refused_text(results);
+  if (options.gradients) report += refused_text(results);
   if (options.table && !results.empty()) {
     std::vector<TextTable::Column> columns = {{"op", TextTable::Align::left},
                                               {"passed", TextTable::Align::right},
@@ -121,15 +122,15 @@ std::string conform_report(std::span<const ConformResult> results, const ReportO
     if (options.gradients) columns.push_back({"refused", TextTable::Align::right});
     TextTable table(std::move(columns));
     for (const auto& [op, line] : op_lines(results)) {
-      std::vector<std::string> row = {escape_name(op, 60), std::to_string(line.passed), std::to_string(line.failed),
-                                      line.nearer > 0 ? std::to_string(line.nearer) : "",
-                                      line.passed > 0 ? fmt::format("{:.3g}", line.worst_ulp) : ""};
+      std::vector<std::string> row = {escape_name(op, 60), std::to_string(line.passed_count),
+                                      std::to_string(line.failed), line.nearer > 0 ? std::to_string(line.nearer) : "",
+                                      line.passed_count > 0 ? fmt::format("{:.3g}", line.worst_ulp) : ""};
       if (options.gradients) row.push_back(line.refused > 0 ? std::to_string(line.refused) : "");
       table.add_row(std::move(row));
     }
-    out += table.str();
+    report += table.str();
   }
-  return out + totals_line(results);
+  return report + totals_line(results);
 }
 
 }  // namespace tern

@@ -53,19 +53,19 @@ struct ConformFindings {
 
 /// Compares a tensor (`gradient`: a gradient). `wide` returns the same tensor in float64, or null.
 template <class Wide>
-void check(const std::string& what, const Tensor& actual, const HostTensor& golden, const ConformCase& c, Wide&& wide,
-           ConformFindings* findings, bool gradient = false) {
-  const HostTensor& host = findings->results.emplace_back(what, to_host(actual)).second;
+void check(const std::string& value_name, const Tensor& actual, const HostTensor& golden, const ConformCase& c,
+           Wide&& wide, ConformFindings* findings, bool gradient = false) {
+  const HostTensor& host = findings->results.emplace_back(value_name, to_host(actual)).second;
   const Comparison result = compare(host, golden, c.tolerance);
   if (!result.ok && result.mismatch.empty()) {
     const HostTensor* reference = can_be_nearer(golden, result.tolerance, gradient) ? wide() : nullptr;
     if (reference != nullptr && is_nearer(host, golden, *reference, result.tolerance)) {
-      findings->nearer.push_back(what);
+      findings->nearer.push_back(value_name);
       return;
     }
   }
   findings->worst_ulp = std::max(findings->worst_ulp, result.worst_ulp);
-  if (!result.ok && findings->first.empty()) findings->first = what + ": " + describe(result, host, golden);
+  if (!result.ok && findings->first.empty()) findings->first = value_name + ": " + describe(result, host, golden);
 }
 
 /// Runs by capturing and replaying a graph; directly if a graph cannot hold the run. The results are the graph's.
@@ -101,17 +101,18 @@ std::string run_refused(const std::string& expected, const std::string& function
 void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info, Session& session, bool as_graph,
                bool with_gradients, Reference& reference, ConformFindings* findings) {
   const std::vector<CaseCall>& calls = c.ranks[rank];
-  const auto missing = [&](std::string what) {
-    if (findings->first.empty()) findings->first = std::move(what);
+  const auto missing = [&](std::string value_name) {
+    if (findings->first.empty()) findings->first = std::move(value_name);
   };
   for (std::size_t k = 0; k < calls.size(); ++k) {
     const CaseCall& call = calls[k];
     std::vector<Tensor> inputs;
     for (const auto& [i, tensor] : call.inputs) inputs.push_back(to_tensor(*tensor));
-    const std::string where = (c.ranks.size() > 1 ? fmt::format("rank {}, ", rank) : std::string()) +
-                              (calls.size() > 1 ? fmt::format("call {}, ", k) : std::string());
+    const std::string position = (c.ranks.size() > 1 ? fmt::format("rank {}, ", rank) : std::string()) +
+                                 (calls.size() > 1 ? fmt::format("call {}, ", k) : std::string());
     if (!call.error.empty()) {
-      if (std::string why = run_refused(call.error, info.name, inputs, session); !why.empty()) missing(where + why);
+      if (std::string reason = run_refused(call.error, info.name, inputs, session); !reason.empty())
+        missing(position + reason);
       continue;
     }
     Graph graph;
@@ -119,27 +120,27 @@ void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info,
         as_graph ? run_as_graph(session, info.name, inputs, graph) : session.run(info.name, inputs);
     for (const auto& [i, golden] : call.outputs) {
       if (with_gradients) break;  // other cases compare these
-      const auto at = static_cast<std::size_t>(i);
-      if (at >= outputs.size())
-        return missing(fmt::format("{}output {} is missing: there are {}", where, i, outputs.size()));
+      const auto position_index = static_cast<std::size_t>(i);
+      if (position_index >= outputs.size())
+        return missing(fmt::format("{}output {} is missing: there are {}", position, i, outputs.size()));
       check(
-          fmt::format("{}output {}", where, i), outputs[at], *golden, c, [&] { return reference.output(k, at); },
-          findings);
+          fmt::format("{}output {}", position, i), outputs[position_index], *golden, c,
+          [&] { return reference.output(k, position_index); }, findings);
     }
     std::size_t next = outputs.size() - (with_gradients ? call.gradients.size() : 0);
     for (const auto& [i, golden] : call.gradients) {
       if (!with_gradients) break;
-      const std::size_t at = next++;
+      const std::size_t position_index = next++;
       check(
-          fmt::format("gradient of input {}", i), outputs[at], *golden, c, [&] { return reference.output(k, at); },
-          findings, true);
+          fmt::format("gradient of input {}", i), outputs[position_index], *golden, c,
+          [&] { return reference.output(k, position_index); }, findings, true);
     }
     for (const auto& [i, golden] : call.mutated) {
-      const auto at = static_cast<std::size_t>(i);
-      if (at >= inputs.size()) return missing(fmt::format("{}input {} is missing", where, i));
+      const auto position_index = static_cast<std::size_t>(i);
+      if (position_index >= inputs.size()) return missing(fmt::format("{}input {} is missing", position, i));
       check(
-          fmt::format("{}input {} after the call", where, i), inputs[at], *golden, c,
-          [&] { return reference.input(k, at); }, findings);
+          fmt::format("{}input {} after the call", position, i), inputs[position_index], *golden, c,
+          [&] { return reference.input(k, position_index); }, findings);
     }
   }
 }
@@ -256,7 +257,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     const bool several = options.devices.size() > 1;
     std::string unlike;  // PyTorch's results: the agreement of devices is reported anyway
     for (const std::string& device : options.devices) {
-      const std::string on = several ? device + ": " : std::string();
+      const std::string device_prefix = several ? device + ": " : std::string();
       stage = "prepare";
       PrepareOptions prepare;
       prepare.threads = options.threads;
@@ -265,28 +266,28 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       prepare.native_code = options.native_code;
       const PreparedModel prepared = model.prepare(prepare);
       stage = "run";
-      const std::uint64_t before = custom_nodes_on_host();
+      const std::uint64_t old_host_nodes = custom_nodes_on_host();
       ConformFindings findings =
           run_ranks(c, *model.program(), functions.front(), prepared, options.graph, options.gradients, reference);
-      std::string why = std::move(findings.first);
+      std::string reason = std::move(findings.first);
       result.worst_ulp = std::max(result.worst_ulp, findings.worst_ulp);
       result.nearer = std::move(findings.nearer);
       RunResults& results = findings.results;
       stage = "compare";
-      if (const std::uint64_t n = custom_nodes_on_host() - before; why.empty() && n > 0) {
-        why = fmt::format("{} nodes ran on the host: their operator's library has no kernel for devices", n);
+      if (const std::uint64_t n = custom_nodes_on_host() - old_host_nodes; reason.empty() && n > 0) {
+        reason = fmt::format("{} nodes ran on the host: their operator's library has no kernel for devices", n);
         stage = "run";
       }
-      if (several && !why.empty() && stage == std::string_view("compare")) {
-        if (unlike.empty()) unlike = on + why;
-        why.clear();
+      if (several && !reason.empty() && stage == std::string_view("compare")) {
+        if (unlike.empty()) unlike = device_prefix + reason;
+        reason.clear();
       }
-      if (why.empty() && !first.empty()) {
-        why = other_bits(results, first);
+      if (reason.empty() && !first.empty()) {
+        reason = other_bits(results, first);
         stage = "bits";
       }
-      if (!why.empty()) {
-        result.message = on + why;
+      if (!reason.empty()) {
+        result.message = device_prefix + reason;
         break;
       }
       stage = "";
@@ -296,7 +297,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       result.message = unlike + "; all devices have the same bits";
       stage = "compare";
     }
-    for (const auto& [what, tensor] : first) result.bits = hash_bits(result.bits, tensor);
+    for (const auto& [value_name, tensor] : first) result.bits = hash_bits(result.bits, tensor);
   } catch (const Error& e) {
     result.message = e.what();
     result.refused = e.code() == ErrorCode::unsupported && stage == std::string_view("gradients");

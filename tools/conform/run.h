@@ -34,7 +34,7 @@ struct ConformResult {
   bool refused = false;    ///< failed because of a missing gradient
   double seconds = 0;
   std::vector<OperatorUse> operators;  ///< operators of the imported program
-  bool passed() const { return stage.empty(); }
+  bool is_passed() const { return stage.empty(); }
 };
 
 ConformResult run_case(const std::string& pt2_path, const std::string& name, const ConformOptions& options);

@@ -10,9 +10,9 @@ namespace {
 
 std::vector<std::byte> widened_bytes(std::span<const std::byte> bytes, DType original) {
   const std::int64_t count = static_cast<std::int64_t>(bytes.size()) / element_size(original);
-  std::vector<std::byte> wide(static_cast<std::size_t>(run_bytes(widened(original), count)));
-  convert(bytes.data(), original, wide.data(), widened(original), count);
-  return wide;
+  std::vector<std::byte> wide_bytes(static_cast<std::size_t>(run_bytes(widened(original), count)));
+  convert(bytes.data(), original, wide_bytes.data(), widened(original), count);
+  return wide_bytes;
 }
 
 void widen_states(Program& program) {

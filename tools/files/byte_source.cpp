@@ -10,17 +10,17 @@
 
 namespace tern {
 
-void fail_with_last_error(const char* what, const std::string& name) {
-  fail(ErrorCode::io, fmt::format("cannot {} {}: {}", what, name, platform::error_text(platform::last_error())));
+void fail_with_last_error(const char* action, const std::string& name) {
+  fail(ErrorCode::io, fmt::format("cannot {} {}: {}", action, name, platform::error_text(platform::last_error())));
 }
 
-void ByteSource::read(std::span<std::byte> into, const char* what) {
-  if (into.size() > remaining()) {
+void ByteSource::read(std::span<std::byte> destination, const char* content_name) {
+  if (destination.size() > remaining()) {
     fail(ErrorCode::bad_file, fmt::format("{}: ends at byte {} inside {}, which needs {} bytes from byte {}", name_,
-                                          size_, what, into.size(), position_));
+                                          size_, content_name, destination.size(), position_));
   }
-  if (!into.empty()) read_exactly(into);
-  position_ += into.size();
+  if (!destination.empty()) read_exactly(destination);
+  position_ += destination.size();
 }
 
 FileSource::FileSource(const std::string& path)
@@ -32,17 +32,17 @@ FileSource::FileSource(const std::string& path)
   set_size(info->size);
 }
 
-void FileSource::read_exactly(std::span<std::byte> into) {
-  while (!into.empty()) {
-    const std::int64_t n = file_.read(into);
+void FileSource::read_exactly(std::span<std::byte> destination) {
+  while (!destination.empty()) {
+    const std::int64_t n = file_.read(destination);
     if (n < 0) fail_with_last_error("read", name());
     if (n == 0) fail(ErrorCode::io, fmt::format("cannot read {}: it became shorter while it was being read", name()));
-    into = into.subspan(static_cast<std::size_t>(n));
+    destination = destination.subspan(static_cast<std::size_t>(n));
   }
 }
 
-void MemorySource::read_exactly(std::span<std::byte> into) {
-  std::memcpy(into.data(), bytes_.data() + position(), into.size());
+void MemorySource::read_exactly(std::span<std::byte> destination) {
+  std::memcpy(destination.data(), bytes_.data() + position(), destination.size());
 }
 
 }  // namespace tern

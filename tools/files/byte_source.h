@@ -11,7 +11,7 @@
 namespace tern {
 
 /// Throws ErrorCode::io: "cannot read NAME: ...", with the text of the last system error.
-[[noreturn]] void fail_with_last_error(const char* what, const std::string& name);
+[[noreturn]] void fail_with_last_error(const char* action, const std::string& name);
 
 /// The size is known from the start: a reader can check sizes in a header before allocating.
 class ByteSource {
@@ -24,13 +24,13 @@ class ByteSource {
   std::uint64_t position() const { return position_; }
   std::uint64_t remaining() const { return size_ - position_; }
 
-  /// Fills the span; ErrorCode::bad_file if fewer bytes remain. `what` describes the content in errors.
-  void read(std::span<std::byte> into, const char* what);
+  /// Fills the span; ErrorCode::bad_file if fewer bytes remain. `content_name` names the content in errors.
+  void read(std::span<std::byte> destination, const char* content_name);
 
  protected:
   ByteSource(std::string name, std::uint64_t size) : name_(std::move(name)), size_(size) {}
   void set_size(std::uint64_t size) { size_ = size; }
-  virtual void read_exactly(std::span<std::byte> into) = 0;
+  virtual void read_exactly(std::span<std::byte> destination) = 0;
 
  private:
   std::string name_;
@@ -45,7 +45,7 @@ class FileSource final : public ByteSource {
   explicit FileSource(const std::string& path);
 
  private:
-  void read_exactly(std::span<std::byte> into) override;
+  void read_exactly(std::span<std::byte> destination) override;
 
   platform::File file_;
 };
@@ -57,7 +57,7 @@ class MemorySource final : public ByteSource {
       : ByteSource(std::move(name), bytes.size()), bytes_(bytes) {}
 
  private:
-  void read_exactly(std::span<std::byte> into) override;
+  void read_exactly(std::span<std::byte> destination) override;
 
   std::span<const std::byte> bytes_;
 };

@@ -46,26 +46,26 @@ const HostTensor* NamedTensors::find(std::string_view name) const {
   return found == tensors.end() ? nullptr : &found->second;
 }
 
-HostTensor allocate_tensor(DType dtype, std::vector<std::int64_t> sizes, std::string_view what) {
+HostTensor allocate_tensor(DType dtype, std::vector<std::int64_t> sizes, std::string_view tensor_name) {
   const std::optional<std::int64_t> bytes = checked_bytes(dtype, sizes);
   if (!bytes) {
-    fail(ErrorCode::bad_file, fmt::format("{}: a tensor cannot have the sizes {}", what, sizes_text(sizes)));
+    fail(ErrorCode::bad_file, fmt::format("{}: a tensor cannot have the sizes {}", tensor_name, sizes_text(sizes)));
   }
   HostTensor tensor{dtype, std::move(sizes), {}};
   try {
     tensor.data.resize(static_cast<std::size_t>(*bytes));
   } catch (const std::bad_alloc&) {
-    fail(ErrorCode::out_of_memory, fmt::format("{}: no memory for its {}", what, human_bytes(*bytes)));
+    fail(ErrorCode::out_of_memory, fmt::format("{}: no memory for its {}", tensor_name, human_bytes(*bytes)));
   } catch (const std::length_error&) {
-    fail(ErrorCode::out_of_memory, fmt::format("{}: no memory for its {}", what, human_bytes(*bytes)));
+    fail(ErrorCode::out_of_memory, fmt::format("{}: no memory for its {}", tensor_name, human_bytes(*bytes)));
   }
   return tensor;
 }
 
-void require_consistent(const HostTensor& tensor, std::string_view what) {
+void require_consistent(const HostTensor& tensor, std::string_view tensor_name) {
   const std::optional<std::int64_t> bytes = checked_bytes(tensor.dtype, tensor.sizes);
   if (tensor.dtype == DType::invalid || !bytes || static_cast<std::uint64_t>(*bytes) != tensor.data.size()) {
-    fail(ErrorCode::invalid_argument, fmt::format("{}: {} {} does not fit its {} bytes of data", what,
+    fail(ErrorCode::invalid_argument, fmt::format("{}: {} {} does not fit its {} bytes of data", tensor_name,
                                                   name_of(tensor.dtype), sizes_text(tensor.sizes), tensor.data.size()));
   }
 }

@@ -44,10 +44,10 @@ struct NamedTensors {
 };
 
 /// Allocates uninitialised bytes for the sizes; ErrorCode::out_of_memory names the tensor if memory is short.
-HostTensor allocate_tensor(DType dtype, std::vector<std::int64_t> sizes, std::string_view what);
+HostTensor allocate_tensor(DType dtype, std::vector<std::int64_t> sizes, std::string_view tensor_name);
 
 /// Check for writers: fails if the data length does not match dtype and sizes.
-void require_consistent(const HostTensor& tensor, std::string_view what);
+void require_consistent(const HostTensor& tensor, std::string_view tensor_name);
 
 /// Check for readers: the offset of the first invalid byte of the type (a boolean other than 0 and 1, a six-bit element
 /// with upper bits set).

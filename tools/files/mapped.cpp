@@ -31,12 +31,12 @@ void require_stored(const pt2::ZipDirectory& directory, const std::string& file)
   }
 }
 
-MappedTensor map_npy(Bytes entry, std::string name, const std::string& what) {
-  MemorySource source(entry, what);
+MappedTensor map_npy(Bytes entry, std::string name, const std::string& entry_name) {
+  MemorySource source(entry, entry_name);
   NpyHeader header = read_npy_header(source);
   const std::optional<std::int64_t> bytes = checked_bytes(header.dtype, header.sizes);
   if (!bytes || static_cast<std::uint64_t>(*bytes) != source.remaining()) {
-    fail(ErrorCode::bad_file, fmt::format("{}: {} {} does not take the {} bytes that follow its header", what,
+    fail(ErrorCode::bad_file, fmt::format("{}: {} {} does not take the {} bytes that follow its header", entry_name,
                                           name_of(header.dtype), sizes_text(header.sizes), source.remaining()));
   }
   const auto long_axes = std::ranges::count_if(header.sizes, [](std::int64_t size) { return size > 1; });
@@ -44,7 +44,7 @@ MappedTensor map_npy(Bytes entry, std::string name, const std::string& what) {
     fail(ErrorCode::unsupported,
          fmt::format("{}: the array is in column order, so its samples do not lie together; save "
                      "numpy.ascontiguousarray of it",
-                     what));
+                     entry_name));
   }
   return {std::move(name), header.dtype, std::move(header.sizes), entry.subspan(source.position())};
 }
@@ -62,11 +62,11 @@ MappedTensors MappedTensors::npz(Bytes bytes, const std::string& file) {
   MappedTensors result;
   result.file_ = file;
   for (const pt2::ZipRecord& r : directory.records) {
-    const std::string what = fmt::format("{}: \"{}\"", file, escape_name(r.name));
+    const std::string entry_name = fmt::format("{}: \"{}\"", file, escape_name(r.name));
     if (!r.name.ends_with(kMappedSuffix))
-      fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", what));
-    result.tensors_.push_back(
-        map_npy(bytes.subspan(r.data_offset, r.size), r.name.substr(0, r.name.size() - kMappedSuffix.size()), what));
+      fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", entry_name));
+    result.tensors_.push_back(map_npy(bytes.subspan(r.data_offset, r.size),
+                                      r.name.substr(0, r.name.size() - kMappedSuffix.size()), entry_name));
   }
   return result;
 }

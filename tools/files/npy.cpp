@@ -19,23 +19,23 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kGrowthDigits = 21;
 
 /// Copies column-major elements to row-major order. Not inlined: g++ 12 would wrongly warn about a release of memory.
-[[gnu::noinline]] void copy_from_fortran(std::span<const std::byte> from, HostTensor& to) {
-  const auto size = static_cast<std::size_t>(element_size(to.dtype));
-  const std::size_t rank = to.sizes.size();
+[[gnu::noinline]] void copy_from_fortran(std::span<const std::byte> source, HostTensor& target_tensor) {
+  const auto size = static_cast<std::size_t>(element_size(target_tensor.dtype));
+  const std::size_t rank = target_tensor.sizes.size();
   std::vector<std::size_t> stride(rank);  // bytes, row-major order
   std::size_t bytes = size;
   for (std::size_t d = rank; d-- > 0;) {
     stride[d] = bytes;
-    bytes *= static_cast<std::size_t>(to.sizes[d]);
+    bytes *= static_cast<std::size_t>(target_tensor.sizes[d]);
   }
   std::vector<std::int64_t> index(rank, 0);
   std::size_t target = 0;
-  for (std::size_t at = 0; at < from.size(); at += size) {
-    std::memcpy(to.data.data() + target, from.data() + at, size);
+  for (std::size_t source_offset = 0; source_offset < source.size(); source_offset += size) {
+    std::memcpy(target_tensor.data.data() + target, source.data() + source_offset, size);
     for (std::size_t d = 0; d < rank; ++d) {
       target += stride[d];
-      if (++index[d] < to.sizes[d]) break;
-      target -= stride[d] * static_cast<std::size_t>(to.sizes[d]);
+      if (++index[d] < target_tensor.sizes[d]) break;
+      target -= stride[d] * static_cast<std::size_t>(target_tensor.sizes[d]);
       index[d] = 0;
     }
   }
@@ -81,8 +81,8 @@ std::string npy_header(DType dtype, std::span<const std::int64_t> sizes) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                                  fmt::join(sizes, ", "), sizes.size() == 1 ? "," : "");
   if (!sizes.empty()) text.append(kGrowthDigits - std::to_string(sizes[0]).size(), ' ');
-  const std::size_t before = kNpyMagic.size() + 2 + 2;
-  text.append(kAlignment - (before + text.size() + 1) % kAlignment, ' ');
+  const std::size_t prefix_bytes = kNpyMagic.size() + 2 + 2;
+  text.append(kAlignment - (prefix_bytes + text.size() + 1) % kAlignment, ' ');
   text += '\n';
 
   std::string header(kNpyMagic);

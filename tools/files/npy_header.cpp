@@ -52,10 +52,10 @@ class NpyHeaderParser {
     while (!consume('}')) {
       const std::string_view key = quote();
       expect(':');
-      bool* seen = key == "descr" ? &descr : key == "fortran_order" ? &order : key == "shape" ? &shape : nullptr;
-      if (seen == nullptr) bad(fmt::format("unknown key '{}'", escape_name(key)));
-      if (*seen) bad(fmt::format("'{}' occurs twice", key));
-      *seen = true;
+      bool* is_seen = key == "descr" ? &descr : key == "fortran_order" ? &order : key == "shape" ? &shape : nullptr;
+      if (is_seen == nullptr) bad(fmt::format("unknown key '{}'", escape_name(key)));
+      if (*is_seen) bad(fmt::format("'{}' occurs twice", key));
+      *is_seen = true;
       if (key == "descr") header.dtype = dtype();
       if (key == "fortran_order") header.fortran_order = boolean();
       if (key == "shape") header.sizes = tuple();
@@ -71,8 +71,9 @@ class NpyHeaderParser {
   }
 
  private:
-  [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("{}: header of the array, at byte {}: {}", file_, offset_ + position_, what));
+  [[noreturn]] void bad(const std::string& problem) const {
+    fail(ErrorCode::bad_file,
+         fmt::format("{}: header of the array, at byte {}: {}", file_, offset_ + position_, problem));
   }
 
   void skip_space() {
@@ -125,19 +126,20 @@ class NpyHeaderParser {
     for (const Descr& known : kDescrs) {
       if (known.text == descr || (one_byte && known.text.substr(1) == descr.substr(1))) return known.dtype;
     }
-    const std::string shown = escape_name(descr, 40);
-    if (descr.starts_with('>')) unsupported(fmt::format("'{}' is big-endian; save it with .astype() to '<'", shown));
+    const std::string shown_descr = escape_name(descr, 40);
+    if (descr.starts_with('>'))
+      unsupported(fmt::format("'{}' is big-endian; save it with .astype() to '<'", shown_descr));
     if (descr.find('O') != std::string_view::npos)
       unsupported("the array has Python objects; such files are never unpickled");
     if (descr.find('V') != std::string_view::npos) {
-      unsupported(
-          fmt::format("'{}' does not specify its element type (bfloat16? float8?); save it as .safetensors", shown));
+      unsupported(fmt::format("'{}' does not specify its element type (bfloat16? float8?); save it as .safetensors",
+                              shown_descr));
     }
-    unsupported(fmt::format("'{}' is not an element type of Tern", shown));
+    unsupported(fmt::format("'{}' is not an element type of Tern", shown_descr));
   }
 
-  [[noreturn]] void unsupported(const std::string& what) const {
-    fail(ErrorCode::unsupported, fmt::format("{}: {}", file_, what));
+  [[noreturn]] void unsupported(const std::string& problem) const {
+    fail(ErrorCode::unsupported, fmt::format("{}: {}", file_, problem));
   }
 
   std::vector<std::int64_t> tuple() {

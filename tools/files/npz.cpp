@@ -50,12 +50,12 @@ class EntrySource final : public ByteSource {
   }
 
  private:
-  void read_exactly(std::span<std::byte> into) override {
-    while (!into.empty()) {
-      const zip_int64_t n = zip_fread(entry_.get(), into.data(), into.size());
+  void read_exactly(std::span<std::byte> destination) override {
+    while (!destination.empty()) {
+      const zip_int64_t n = zip_fread(entry_.get(), destination.data(), destination.size());
       if (n < 0) bad();
       if (n == 0) fail(ErrorCode::bad_file, fmt::format("{}: shorter than the {} bytes it declares", name(), size()));
-      into = into.subspan(static_cast<std::size_t>(n));
+      destination = destination.subspan(static_cast<std::size_t>(n));
     }
   }
 
@@ -66,22 +66,24 @@ class EntrySource final : public ByteSource {
 
 zip_stat_t stat_of(zip_t* archive, zip_uint64_t index, const std::string& file) {
   zip_stat_t stat{};
-  constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
-  if (zip_stat_index(archive, index, ZIP_FL_ENC_RAW, &stat) != 0 || (stat.valid & kNeeded) != kNeeded) {
+  constexpr zip_uint64_t kRequiredFields =
+      ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+  if (zip_stat_index(archive, index, ZIP_FL_ENC_RAW, &stat) != 0 || (stat.valid & kRequiredFields) != kRequiredFields) {
     fail(ErrorCode::bad_file, fmt::format("{}: entry {} of the zip archive cannot be read", file, index));
   }
   return stat;
 }
 
-HostTensor read_array(zip_t* archive, zip_uint64_t index, const zip_stat_t& stat, const std::string& what) {
+HostTensor read_array(zip_t* archive, zip_uint64_t index, const zip_stat_t& stat, const std::string& entry_name) {
   if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
-    fail(ErrorCode::unsupported,
-         fmt::format("{}: compression method {}; only stored and deflated entries are read", what, stat.comp_method));
+    fail(ErrorCode::unsupported, fmt::format("{}: compression method {}; only stored and deflated entries are read",
+                                             entry_name, stat.comp_method));
   }
-  if (stat.encryption_method != ZIP_EM_NONE) fail(ErrorCode::unsupported, fmt::format("{}: it is encrypted", what));
+  if (stat.encryption_method != ZIP_EM_NONE)
+    fail(ErrorCode::unsupported, fmt::format("{}: it is encrypted", entry_name));
   Entry entry(zip_fopen_index(archive, index, 0));
-  if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: {}", what, zip_strerror(archive)));
-  EntrySource source(std::move(entry), stat.size, what);
+  if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: {}", entry_name, zip_strerror(archive)));
+  EntrySource source(std::move(entry), stat.size, entry_name);
   HostTensor tensor = read_npy(source);
   source.require_end();
   return tensor;
@@ -105,18 +107,19 @@ NamedTensors read_archive(zip_source_t* source, std::uint64_t file_bytes, const 
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     const zip_stat_t stat = stat_of(archive.get(), static_cast<zip_uint64_t>(i), file);
-    const std::string what = fmt::format("{}: \"{}\"", file, escape_name(stat.name));
+    const std::string entry_name = fmt::format("{}: \"{}\"", file, escape_name(stat.name));
     std::string name = stat.name;
-    if (!name.ends_with(kNpzSuffix)) fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", what));
+    if (!name.ends_with(kNpzSuffix))
+      fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", entry_name));
     name.resize(name.size() - kNpzSuffix.size());
-    if (!names.insert(name).second) fail(ErrorCode::bad_file, fmt::format("{}: occurs twice", what));
+    if (!names.insert(name).second) fail(ErrorCode::bad_file, fmt::format("{}: occurs twice", entry_name));
     if (stat.size > budget) {
       fail(ErrorCode::bad_file,
            fmt::format("{}: with it the arrays would need over {}, too much for a file of {}; save it uncompressed",
-                       what, human_bytes(kFreeBytes + kBytesPerFileByte * file_bytes), human_bytes(file_bytes)));
+                       entry_name, human_bytes(kFreeBytes + kBytesPerFileByte * file_bytes), human_bytes(file_bytes)));
     }
     budget -= stat.size;
-    HostTensor tensor = read_array(archive.get(), static_cast<zip_uint64_t>(i), stat, what);
+    HostTensor tensor = read_array(archive.get(), static_cast<zip_uint64_t>(i), stat, entry_name);
     result.tensors.emplace_back(std::move(name), std::move(tensor));
   }
   return result;
@@ -154,10 +157,11 @@ void write_npz(const std::string& path, const NamedTensors& tensors) {
   headers.reserve(tensors.tensors.size());
   std::set<std::string_view> names;
   for (const auto& [name, tensor] : tensors.tensors) {
-    const std::string what = fmt::format("{}: tensor \"{}\"", path, escape_name(name));
-    require_consistent(tensor, what);
+    const std::string entry_name = fmt::format("{}: tensor \"{}\"", path, escape_name(name));
+    require_consistent(tensor, entry_name);
     if (!is_utf8(name) || name.find('\0') != std::string::npos || !names.insert(name).second) {
-      fail(ErrorCode::invalid_argument, fmt::format("{}: a .npz file cannot store this name, or already has it", what));
+      fail(ErrorCode::invalid_argument,
+           fmt::format("{}: a .npz file cannot store this name, or already has it", entry_name));
     }
     headers.push_back(npy_header(tensor.dtype, tensor.sizes));
   }

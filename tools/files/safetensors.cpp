@@ -36,9 +36,9 @@ std::string read_header(ByteSource& source) {
 }
 
 HostTensor read_entry(ByteSource& source, const SafetensorsEntry& entry) {
-  const std::string what = fmt::format("{}: tensor \"{}\"", source.name(), escape_name(entry.name));
+  const std::string tensor_name = fmt::format("{}: tensor \"{}\"", source.name(), escape_name(entry.name));
   const std::uint64_t begin = source.position();
-  HostTensor tensor = allocate_tensor(entry.dtype, entry.sizes, what);
+  HostTensor tensor = allocate_tensor(entry.dtype, entry.sizes, tensor_name);
   if (is_packed(entry.dtype)) {
     std::vector<std::byte> packed(static_cast<std::size_t>(entry.end - entry.begin));
     source.read(packed, "a tensor");
@@ -47,8 +47,8 @@ HostTensor read_entry(ByteSource& source, const SafetensorsEntry& entry) {
     source.read(tensor.data, "a tensor");
   }
   if (const auto bad = first_invalid_byte(entry.dtype, tensor.data)) {
-    fail(ErrorCode::bad_file, fmt::format("{}: byte {} of the file is {}, but a BOOL is 0 or 1", what, begin + *bad,
-                                          std::to_integer<int>(tensor.data[*bad])));
+    fail(ErrorCode::bad_file, fmt::format("{}: byte {} of the file is {}, but a BOOL is 0 or 1", tensor_name,
+                                          begin + *bad, std::to_integer<int>(tensor.data[*bad])));
   }
   return tensor;
 }
@@ -68,14 +68,14 @@ std::vector<const std::pair<std::string, HostTensor>*> file_order(const NamedTen
 void require_writable(const NamedTensors& tensors) {
   std::vector<std::string_view> names;
   for (const auto& [name, tensor] : tensors.tensors) {
-    const std::string what = fmt::format("tensor \"{}\"", escape_name(name));
-    require_consistent(tensor, what);
+    const std::string tensor_name = fmt::format("tensor \"{}\"", escape_name(name));
+    require_consistent(tensor, tensor_name);
     if (!is_utf8(name) || name == "__metadata__") {
-      fail(ErrorCode::invalid_argument, fmt::format("{}: a safetensors file cannot hold this name", what));
+      fail(ErrorCode::invalid_argument, fmt::format("{}: a safetensors file cannot hold this name", tensor_name));
     }
     if (tensor.numel() * safetensors_bits(tensor.dtype) % 8 != 0) {
       fail(ErrorCode::unsupported, fmt::format("{}: a safetensors file cannot hold {} {}: not a whole number of bytes",
-                                               what, name_of(tensor.dtype), sizes_text(tensor.sizes)));
+                                               tensor_name, name_of(tensor.dtype), sizes_text(tensor.sizes)));
     }
     names.push_back(name);
   }

@@ -56,11 +56,11 @@ void copy_to_stream(const std::string& file, const std::string& stream) {
     if (!target.is_open()) fail_with_last_error("open", name);
   }
   FileSource source(file);
-  std::vector<std::byte> piece(kPiece);
+  std::vector<std::byte> buffer(kPiece);
   while (source.remaining() > 0) {
-    const auto part = std::span(piece).first(std::min<std::uint64_t>(kPiece, source.remaining()));
-    source.read(part, "the results");
-    if (standard ? platform::write_stream(1, part) : target.write(part)) continue;
+    const auto chunk = std::span(buffer).first(std::min<std::uint64_t>(kPiece, source.remaining()));
+    source.read(chunk, "the results");
+    if (standard ? platform::write_stream(1, chunk) : target.write(chunk)) continue;
     if (platform::is_broken_pipe(platform::last_error()))  // the reader has gone
       throw std::system_error(std::make_error_code(std::errc::broken_pipe));
     fail_with_last_error("write to", name);

@@ -15,7 +15,8 @@ namespace {
 
 /// "gloo:all_reduce of [4] Float, at model.py:12, started".
 std::string call_text(const FlightCall& c) {
-  std::string text = fmt::format("{} of [{}] {}", escape_name(c.name), fmt::join(c.in, ", "), escape_name(c.types));
+  std::string text =
+      fmt::format("{} of [{}] {}", escape_name(c.name), fmt::join(c.input_sizes, ", "), escape_name(c.types));
   if (!c.location.empty()) text += ", at " + escape_name(c.location);
   return text + ", " + escape_name(c.state);
 }
@@ -25,7 +26,7 @@ std::string ranks_text(const std::vector<int>& ranks) {
 }
 
 bool has_same_signature(const FlightCall& a, const FlightCall& b) {
-  return a.name == b.name && a.types == b.types && a.in == b.in && a.out == b.out;
+  return a.name == b.name && a.types == b.types && a.input_sizes == b.input_sizes && a.output_sizes == b.output_sizes;
 }
 
 struct RankCall {

@@ -31,7 +31,7 @@ class FlightRecordReader {
  public:
   FlightRecordReader(const PickleValues& values, const std::string& path) : values_(values), path_(path) {}
 
-  FlightRecord read() const {
+  FlightRecord parse_record() const {
     FlightRecord r;
     const PickleValue& root = require_kind(values_[values_.root], PickleValueKind::dict, "the record");
     const PickleValue& groups = member(root, "pg_config", PickleValueKind::dict);
@@ -44,8 +44,8 @@ class FlightRecordReader {
   }
 
  private:
-  [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("'{}' is not a flight record: {}", path_, what));
+  [[noreturn]] void bad(const std::string& problem) const {
+    fail(ErrorCode::bad_file, fmt::format("'{}' is not a flight record: {}", path_, problem));
   }
   const PickleValue& require_kind(const PickleValue& v, PickleValueKind kind, std::string_view role) const {
     if (v.kind != kind) bad(fmt::format("{} is {}, not {}", role, name_of(v.kind), name_of(kind)));
@@ -83,10 +83,10 @@ class FlightRecordReader {
     std::string_view list = require_kind(v, PickleValueKind::text, "ranks").text;
     std::vector<int> result;
     for (;;) {
-      const std::size_t at = list.find_first_of("0123456789");
-      if (at == std::string_view::npos) return result;
+      const std::size_t digit = list.find_first_of("0123456789");
+      if (digit == std::string_view::npos) return result;
       int n = 0;
-      const auto [end, error] = std::from_chars(list.data() + at, list.data() + list.size(), n);
+      const auto [end, error] = std::from_chars(list.data() + digit, list.data() + list.size(), n);
       if (error != std::errc() || n > kRecordsMostRank)
         bad(fmt::format("a group has a rank above {}", kRecordsMostRank));
       charge_work(sizeof(int) + static_cast<std::size_t>(end - list.data()));
@@ -117,8 +117,8 @@ class FlightRecordReader {
     c.group = text(values_[group.items[0]], "the group of a call");
     c.name = text_member(entry, "profiling_name");
     c.state = text_member(entry, "state");
-    c.in = sizes(entry, "input_sizes");
-    c.out = sizes(entry, "output_sizes");
+    c.input_sizes = sizes(entry, "input_sizes");
+    c.output_sizes = sizes(entry, "output_sizes");
     for (const pt2::PickleId t : sequence(member(entry, "input_dtypes"), "input_dtypes").items)
       c.types += (c.types.empty() ? "" : ", ") + text(values_[t], "input_dtypes");
     if (const PickleValue* frames = find(entry, "frames");
@@ -153,13 +153,13 @@ int rank_in(const std::string& name, const std::string& path) {
 std::vector<RecordFile> record_files(const std::string& folder, std::uint64_t* bytes) {
   std::error_code failed, ignored;
   std::vector<RecordFile> files;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+  for (fs::directory_iterator digit(folder, failed), end; !failed && digit != end; digit.increment(failed)) {
     // Skips dangling and circular links.
-    if (!at->is_regular_file(ignored)) continue;
-    const std::string path = at->path().string();
-    const int rank = rank_in(at->path().filename().string(), path);
+    if (!digit->is_regular_file(ignored)) continue;
+    const std::string path = digit->path().string();
+    const int rank = rank_in(digit->path().filename().string(), path);
     if (rank < 0) continue;
-    const std::uintmax_t size = at->file_size(ignored);
+    const std::uintmax_t size = digit->file_size(ignored);
     if (size > kMaxFlightBytes)
       fail(ErrorCode::bad_file, fmt::format("'{}' is not a flight record: it has {} bytes; at most {} are supported",
                                             path, size, kMaxFlightBytes));
@@ -174,18 +174,18 @@ std::vector<RecordFile> record_files(const std::string& folder, std::uint64_t* b
   return files;
 }
 
-FlightRecord read_record(const RecordFile& from) {
-  std::ifstream file(from.path, std::ios::binary);
+FlightRecord read_record(const RecordFile& record_file) {
+  std::ifstream file(record_file.path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   try {
-    const PickleValues values = pt2::read_pickle(std::as_bytes(std::span(bytes)), from.path, 0, kMaxFlightBytes);
-    FlightRecord r = FlightRecordReader(values, from.path).read();
-    r.path = from.path;
-    r.rank = from.rank;
+    const PickleValues values = pt2::read_pickle(std::as_bytes(std::span(bytes)), record_file.path, 0, kMaxFlightBytes);
+    FlightRecord r = FlightRecordReader(values, record_file.path).parse_record();
+    r.path = record_file.path;
+    r.rank = record_file.rank;
     return r;
   } catch (const WorkExceeded&) {
     fail(ErrorCode::bad_file,
-         fmt::format("'{}' is not a flight record: its content is too large for its size", from.path));
+         fmt::format("'{}' is not a flight record: its content is too large for its size", record_file.path));
   }
 }
 

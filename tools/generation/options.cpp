@@ -14,11 +14,11 @@ constexpr std::size_t kMaxConstraintBytes = std::size_t{1} << 20;
 
 /// Text of a schema or grammar.
 std::string read_text_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream file(path, std::ios::binary);
   std::string text(kMaxConstraintBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (in.bad() || (text.empty() && !in)) fail(ErrorCode::io, fmt::format("cannot read {}", escape_name(path)));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad() || (text.empty() && !file)) fail(ErrorCode::io, fmt::format("cannot read {}", escape_name(path)));
   if (text.size() > kMaxConstraintBytes)
     fail(ErrorCode::invalid_argument, fmt::format("{} is larger than 1 MiB", escape_name(path)));
   return text;
@@ -65,9 +65,10 @@ void add_sampling_options(Command c, SamplingArguments& a) {
   const auto number = [&](const char* name, auto& value, const char* text) {
     c.add_option(name, value, text).type_name("NUMBER");
   };
-  within(c.add_option("--max-tokens", a.max_tokens, "Limit of the answer's tokens; 0: the end of the model's context")
-             .capture_default_str(),
-         bounds::kTokens);
+  require_range(
+      c.add_option("--max-tokens", a.max_tokens, "Limit of the answer's tokens; 0: the end of the model's context")
+          .capture_default_str(),
+      bounds::kTokens);
   c.add_option("--stop", a.stop, "End the answer before this text. May be repeated").type_name("TEXT");
   c.add_option("--json-schema", a.json_schema,
                "Hold the answer to this JSON schema: a file, or JSON such as '{\"type\": \"object\"}'")
@@ -125,8 +126,8 @@ std::optional<ChatTemplate> find_chat_template(const Model& model, const EngineA
 /// The archive's sampling with the changes of the options.
 static TextSampling choose_sampling(const TextEngine& engine, const SamplingArguments& a) {
   TextSampling s = engine.sampling();
-  const auto choose = [](auto& value, const auto& given) {
-    if (given) value = *given;
+  const auto choose = [](auto& value, const auto& option_value) {
+    if (option_value) value = *option_value;
   };
   choose(s.temperature, a.temperature);
   choose(s.top_k, a.top_k);

@@ -110,25 +110,25 @@ void Connections::poll_events(std::chrono::milliseconds max_wait) {
   // Stops accepting while answering the maximum of requests; the system queues further connections.
   std::vector<platform::Polled> polled = {{.handle = listener_.handle(), .wants_input = answering_ < limits_.answers},
                                           {.handle = wake_->handle(), .wants_input = true}};
-  for (const Connection& c : open_) polled.push_back(c.polled());
+  for (const Connection& c : open_connections_) polled.push_back(c.polled());
   platform::poll(polled, max_wait);
   wake_->clear();
   auto event = polled.begin() + 2;
-  for (Connection& c : open_) {
+  for (Connection& c : open_connections_) {
     const platform::Polled& found = *event++;
     if (c.state == Connection::State::answering && found.is_hung_up) {
       lose(c);
     } else if (c.state != Connection::State::answering && found.has_event()) {
-      read(c);
+      receive(c);
     }
     if (c.state == Connection::State::answering || c.state == Connection::State::lost) take_parts(c);
   }
   const Clock::time_point now = Clock::now();
-  for (auto c = open_.begin(); c != open_.end();) {
+  for (auto c = open_connections_.begin(); c != open_connections_.end();) {
     if (c->state == Connection::State::answering && now >= c->deadline && c->has_unsent()) lose(*c);
     const bool waits = c->state != Connection::State::answering && c->state != Connection::State::lost;
     if (c->state == Connection::State::ended || (waits && now >= c->deadline)) {
-      c = open_.erase(c);
+      c = open_connections_.erase(c);
     } else {
       ++c;
     }
@@ -138,11 +138,11 @@ void Connections::poll_events(std::chrono::milliseconds max_wait) {
 
 void Connections::stop_accepting() {
   listener_.close();
-  open_.remove_if([](const Connection& c) { return c.state == Connection::State::asking; });
+  open_connections_.remove_if([](const Connection& c) { return c.state == Connection::State::asking; });
 }
 
 void Connections::give_up_answers() {
-  for (Connection& c : open_) {
+  for (Connection& c : open_connections_) {
     if (c.outgoing) c.outgoing->lose_client();
   }
 }
@@ -150,10 +150,11 @@ void Connections::give_up_answers() {
 /// Closes a connection with a sent answer, else the oldest without a complete request. False if all connections are
 /// being answered.
 bool Connections::end_oldest() {
-  auto oldest = std::ranges::find(open_, Connection::State::closing, &Connection::state);
-  if (oldest == open_.end()) oldest = std::ranges::find(open_, Connection::State::asking, &Connection::state);
-  if (oldest == open_.end()) return false;
-  open_.erase(oldest);
+  auto oldest = std::ranges::find(open_connections_, Connection::State::closing, &Connection::state);
+  if (oldest == open_connections_.end())
+    oldest = std::ranges::find(open_connections_, Connection::State::asking, &Connection::state);
+  if (oldest == open_connections_.end()) return false;
+  open_connections_.erase(oldest);
   return true;
 }
 
@@ -162,24 +163,24 @@ void Connections::accept_all() {
   for (std::size_t n = 0; n < limits_.connections && answering_ < limits_.answers; ++n) {
     platform::Socket socket = listener_.accept();
     const bool is_full = !socket.is_open() && platform::is_open_limit(platform::last_error());
-    if ((is_full || open_.size() >= limits_.connections) && !end_oldest()) return;
+    if ((is_full || open_connections_.size() >= limits_.connections) && !end_oldest()) return;
     if (!socket.is_open()) return;
-    open_.push_back(
+    open_connections_.push_back(
         {std::move(socket), Clock::now() + limits_.to_ask, std::make_shared<RequestReader>(limits_.request)});
-    read(open_.back());  // a complete request has often arrived already
+    receive(open_connections_.back());  // a complete request has often arrived already
   }
 }
 
-void Connections::read(Connection& c) {
-  std::array<char, kPiece> piece;
-  const std::int64_t n = c.socket.receive(std::as_writable_bytes(std::span(piece)));
+void Connections::receive(Connection& c) {
+  std::array<char, kPiece> buffer;
+  const std::int64_t n = c.socket.receive(std::as_writable_bytes(std::span(buffer)));
   if (n < 0 && platform::is_waiting(platform::last_error())) return;
   if (n <= 0) {
     c.state = Connection::State::ended;
     return;
   }
   if (c.state != Connection::State::asking) return;  // bytes after a request are dropped
-  const RequestReader::State state = c.request->add({piece.data(), static_cast<std::size_t>(n)});
+  const RequestReader::State state = c.request->add({buffer.data(), static_cast<std::size_t>(n)});
   if (c.request->take_continue()) c.socket.send(std::as_bytes(std::span(kContinue)));
   if (state == RequestReader::State::reading) return;
   c.state = Connection::State::answering;

@@ -47,8 +47,8 @@ class Connections {
   ~Connections();
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
-  /// Handles pending events, and waits for more, at most for `most`.
-  void poll_events(std::chrono::milliseconds most);
+  /// Handles pending events. Without any, waits for `max_wait` at most.
+  void poll_events(std::chrono::milliseconds max_wait);
   /// Accepts no more connections, and closes those without a complete request.
   void stop_accepting();
   bool is_answering() const { return answering_ > 0; }
@@ -62,7 +62,7 @@ class Connections {
 
   void accept_all();
   bool end_oldest();
-  void read(Connection& c);
+  void receive(Connection& c);
   void begin_answer(Connection& c);
   void take_parts(Connection& c);
   void send(Connection& c);
@@ -72,7 +72,7 @@ class Connections {
   Answer answer_;
   Start start_;
   ConnectionLimits limits_;
-  std::list<Connection> open_;  ///< the oldest first
+  std::list<Connection> open_connections_;  ///< the oldest first
   std::size_t answering_ = 0;
   std::shared_ptr<platform::Wake> wake_;
 };

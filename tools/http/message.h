@@ -23,14 +23,14 @@ struct Request {
 };
 
 /// Sends a part of a body. False if the client is gone.
-using Write = std::function<bool(std::string_view part)>;
+using WriteBody = std::function<bool(std::string_view part)>;
 
 struct Response {
   int status = 200;
   std::string type = "text/plain", body;
   Fields headers;
   /// Writes the body in parts, instead of `body`. The status is sent before the call.
-  std::function<void(const Write& write)> stream;
+  std::function<void(const WriteBody& write)> stream;
 };
 
 /// Compares in constant time for texts of the same size: the time tells nothing about a secret.

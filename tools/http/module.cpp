@@ -64,15 +64,16 @@ class SiteServer : public httplib::Server {
   }
 
  private:
-  void answer_request(const httplib::Request& from, httplib::Response& to) {
-    Request request{from.method, from.path, from.body, {}, {}, [reply = reply_] { return reply->client_is_gone(); }};
-    request.headers.assign(from.headers.begin(), from.headers.end());
-    request.parameters.assign(from.params.begin(), from.params.end());
+  void answer_request(const httplib::Request& source, httplib::Response& reply_out) {
+    Request request{
+        source.method, source.path, source.body, {}, {}, [reply = reply_] { return reply->client_is_gone(); }};
+    request.headers.assign(source.headers.begin(), source.headers.end());
+    request.parameters.assign(source.params.begin(), source.params.end());
     Response response = options_.answer(request);
-    to.status = response.status;
-    for (const auto& [name, value] : response.headers) to.set_header(name, value);
-    if (!response.stream) return to.set_content(response.body, response.type);
-    to.set_chunked_content_provider(
+    reply_out.status = response.status;
+    for (const auto& [name, value] : response.headers) reply_out.set_header(name, value);
+    if (!response.stream) return reply_out.set_content(response.body, response.type);
+    reply_out.set_chunked_content_provider(
         response.type, [stream = std::move(response.stream)](std::size_t, httplib::DataSink& sink) {
           bool is_here = true;
           stream([&](std::string_view part) { return is_here = is_here && sink.write(part.data(), part.size()); });
@@ -101,7 +102,7 @@ platform::Socket listen_at(const std::string& host, int port) {
 
 std::string run_server(const ServerOptions& options) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kTurn(100);
+  constexpr std::chrono::milliseconds kPollInterval(100);
   platform::Socket listener = listen_at(options.host, options.port);
   if (!listener.is_open() && options.port == 0) return "no port of " + shown_address(options.host) + " is free";
   if (!listener.is_open())
@@ -114,12 +115,13 @@ std::string run_server(const ServerOptions& options) {
   {
     Connections connections(
         std::move(listener), [&](const RequestReader& request, Reply& reply) { server.answer(request, reply); },
-        [&](std::function<void()> work) { threads.enqueue(std::move(work)); }, options.limits);
+        [&](std::function<void()> task) { threads.enqueue(std::move(task)); }, options.limits);
     options.on_ready(port);
-    while (options.ended() == 0) connections.poll_events(kTurn);
+    while (options.ended() == 0) connections.poll_events(kPollInterval);
     connections.stop_accepting();
     const Clock::time_point end = Clock::now() + options.to_finish;
-    while (connections.is_answering() && Clock::now() < end && options.ended() < 2) connections.poll_events(kTurn);
+    while (connections.is_answering() && Clock::now() < end && options.ended() < 2)
+      connections.poll_events(kPollInterval);
     connections.give_up_answers();
   }
   // A thread may still work on an answer.

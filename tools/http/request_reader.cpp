@@ -34,16 +34,16 @@ RequestReader::State RequestReader::add(std::string_view bytes) {
   if (state_ != State::reading) return state_;
   if (!head_is_complete_) {
     constexpr std::string_view kEnd = "\r\n\r\n";
-    const std::size_t from = head_.size() < kEnd.size() ? 0 : head_.size() - kEnd.size();
-    const std::size_t before = head_.size();
+    const std::size_t search_begin = head_.size() < kEnd.size() ? 0 : head_.size() - kEnd.size();
+    const std::size_t old_size = head_.size();
     const std::size_t max_bytes = limits_.head_bytes + kEnd.size();
-    head_ += bytes.substr(0, max_bytes - before);
-    const std::size_t found = head_.find(kEnd, from);
+    head_ += bytes.substr(0, max_bytes - old_size);
+    const std::size_t found = head_.find(kEnd, search_begin);
     if (found == std::string::npos && head_.size() == max_bytes)
       return refuse(head_.find('\n') == std::string::npos ? "414 URI Too Long" : "431 Request Header Fields Too Large");
     if (found == std::string::npos) return state_;
     head_.resize(found + kEnd.size());
-    bytes.remove_prefix(head_.size() - before);
+    bytes.remove_prefix(head_.size() - old_size);
     head_is_complete_ = true;
     if (read_head() != State::reading) return state_;
   }

@@ -60,22 +60,24 @@ GgufFacts read_facts(const std::string& path) {
 
 std::string gguf_text(const std::string& path) {
   const GgufFacts f = read_facts(path);
-  std::string out =
+  std::string report =
       fmt::format("{}: {}, GGUF file of llama.cpp, version {}\n", escape_name(path), human_bytes(f.bytes), f.version);
-  if (!f.name.empty()) out += fmt::format("name: {}\n", escape_name(f.name));
-  out += fmt::format("architecture: {}{}\n", escape_name(f.architecture),
-                     f.known_architecture != nullptr ? fmt::format(" ({})", f.known_architecture->models)
-                                                     : "; not supported: supported are " + gguf::architectures_text());
-  if (f.context) out += fmt::format("context: {} positions\n", *f.context);
-  if (f.vocabulary) out += fmt::format("vocabulary: {} tokens\n", *f.vocabulary);
+  if (!f.name.empty()) report += fmt::format("name: {}\n", escape_name(f.name));
+  report +=
+      fmt::format("architecture: {}{}\n", escape_name(f.architecture),
+                  f.known_architecture != nullptr ? fmt::format(" ({})", f.known_architecture->models)
+                                                  : "; not supported: supported are " + gguf::architectures_text());
+  if (f.context) report += fmt::format("context: {} positions\n", *f.context);
+  if (f.vocabulary) report += fmt::format("vocabulary: {} tokens\n", *f.vocabulary);
   if (!f.tokenizer.empty())
-    out += fmt::format("tokenizer: {}{}\n", escape_name(f.tokenizer), f.has_template ? ", with a chat template" : "");
-  out += fmt::format("tensors: {}", f.tensors);
+    report +=
+        fmt::format("tokenizer: {}{}\n", escape_name(f.tokenizer), f.has_template ? ", with a chat template" : "");
+  report += fmt::format("tensors: {}", f.tensors);
   for (std::size_t i = 0; i < f.types.size(); ++i)
-    out += fmt::format("{}{} x {}", i == 0 ? ": " : ", ", f.types[i].second, f.types[i].first);
-  out += "\n";
-  if (f.known_architecture != nullptr) out += fmt::format("\nmake an archive: {}\n", escape_name(f.command, 4000));
-  return out;
+    report += fmt::format("{}{} x {}", i == 0 ? ": " : ", ", f.types[i].second, f.types[i].first);
+  report += "\n";
+  if (f.known_architecture != nullptr) report += fmt::format("\nmake an archive: {}\n", escape_name(f.command, 4000));
+  return report;
 }
 
 std::string gguf_json(const std::string& path) {

@@ -85,14 +85,14 @@ Json node_json(const Program& p, const Function& f, const Node& n) {
   return j;
 }
 
-Json input_json(const Program& p, const Function& f, const FunctionInput& in) {
+Json input_json(const Program& p, const Function& f, const FunctionInput& input) {
   constexpr const char* kInputs[] = {"user", "state", "none"};
-  Json j = {{"name", in.name},
-            {"kind", kInputs[static_cast<std::size_t>(in.kind)]},
-            {"value", in.value},
-            {"type", value_json(p, f, in.value)}};
-  if (in.kind == FunctionInput::Kind::state) j["state"] = p.states[in.state].name;
-  if (in.kind == FunctionInput::Kind::none) j["fixed"] = in.constant;
+  Json j = {{"name", input.name},
+            {"kind", kInputs[static_cast<std::size_t>(input.kind)]},
+            {"value", input.value},
+            {"type", value_json(p, f, input.value)}};
+  if (input.kind == FunctionInput::Kind::state) j["state"] = p.states[input.state].name;
+  if (input.kind == FunctionInput::Kind::none) j["fixed"] = input.constant;
   return j;
 }
 
@@ -114,7 +114,7 @@ Json writeback_json(const Program& p, const Function& f, const WriteBack& w) {
 Json function_json(const Program& p, const Function& f) {
   Json j = {{"name", f.name},
             {"entry", f.entry},
-            {"inputs", json_list(f.inputs, [&](const FunctionInput& in) { return input_json(p, f, in); })},
+            {"inputs", json_list(f.inputs, [&](const FunctionInput& input) { return input_json(p, f, input); })},
             {"outputs", json_list(f.outputs, [&](const FunctionOutput& o) { return output_json(p, f, o); })},
             {"writes_back", json_list(f.writebacks, [&](const WriteBack& w) { return writeback_json(p, f, w); })}};
   if (const auto relations = assumed_relations(f); !relations.empty()) j["assumes"] = relations;
@@ -124,7 +124,7 @@ Json function_json(const Program& p, const Function& f) {
 
 Json state_json(const ReadArchive& a, const State& s) {
   const Program& p = *a.program;
-  const bool tied = s.tied >= 0 && static_cast<std::size_t>(s.tied) < p.states.size();
+  const bool is_tied = s.tied >= 0 && static_cast<std::size_t>(s.tied) < p.states.size();
   return {{"name", s.name},
           {"kind", kind_text(s.kind)},
           {"type", type_json(p, s.type)},
@@ -135,7 +135,7 @@ Json state_json(const ReadArchive& a, const State& s) {
           {"strides", s.strides},
           {"mutable", s.is_mutable},
           {"persistent", s.persistent},
-          {"tied", tied ? Json(p.states[static_cast<std::size_t>(s.tied)].name) : Json(nullptr)}};
+          {"tied", is_tied ? Json(p.states[static_cast<std::size_t>(s.tied)].name) : Json(nullptr)}};
 }
 
 Json run_cost_json(const FunctionCost& c) {

@@ -18,8 +18,8 @@ std::string instruction_text(const PointwiseExpr& e, std::size_t i, int depth) {
   if (n.op == Scalar::load) return fmt::format("x{}", n.integer);
   if (n.op == Scalar::index) return fmt::format("index{}", n.integer);
   if (n.op == Scalar::constant) {
-    const bool whole = is_integral(n.dtype) || n.dtype == DType::boolean;
-    if (whole) return std::to_string(n.integer);
+    const bool is_whole = is_integral(n.dtype) || n.dtype == DType::boolean;
+    if (is_whole) return std::to_string(n.integer);
     return n.imaginary == 0 ? fmt::format("{:g}", n.number) : fmt::format("({:g}{:+g}j)", n.number, n.imaginary);
   }
   if (depth == 0) return "...";
@@ -49,10 +49,10 @@ std::string value_text(const Function& f, ValueId v) {
 
 std::string attribute_text(const Program& program, const Attr& a) {
   if (const auto* text = std::get_if<std::string>(&a.data)) return "\"" + escape_name(*text) + "\"";
-  std::string out;
+  std::string items_text;
   std::size_t count = 0;
   const auto append = [&](const std::string& item) {
-    if (++count <= kMaxItems) out += (out.empty() ? "" : ", ") + item;
+    if (++count <= kMaxItems) items_text += (items_text.empty() ? "" : ", ") + item;
   };
   if (const auto* dims = std::get_if<Dims>(&a.data)) {
     for (std::size_t i = 0; i < dims->size() && i <= kMaxItems; ++i) append(escape_name(program.pool.text((*dims)[i])));
@@ -63,8 +63,8 @@ std::string attribute_text(const Program& program, const Attr& a) {
   } else if (const auto* numbers = std::get_if<std::vector<double>>(&a.data)) {
     for (double x : *numbers) append(fmt::format("{:g}", x));
   }
-  if (count == 1) return out;
-  return "[" + out + (count > kMaxItems ? fmt::format(", ... {} in total]", count) : "]");
+  if (count == 1) return items_text;
+  return "[" + items_text + (count > kMaxItems ? fmt::format(", ... {} in total]", count) : "]");
 }
 
 std::string annotations_text(const Node& n) {

@@ -14,7 +14,7 @@ std::string joined(const std::vector<std::string>& names, const char* separator)
 
 /// Completion branches on the option before the word. Patterns of a command come first.
 std::string value_branches(const CLI::App& root, const CLI::App& app, const std::string& prefix) {
-  std::string out;
+  std::string script;
   for (const OptionText& o : options_of(app)) {
     if (o.positional || o.value.empty()) continue;
     std::vector<std::string> patterns;
@@ -23,17 +23,17 @@ std::string value_branches(const CLI::App& root, const CLI::App& app, const std:
     const std::string action = c.files           ? "COMPREPLY=($(compgen -f -- \"$cur\"))"
                                : c.words.empty() ? ":"
                                                  : "COMPREPLY=($(compgen -W '" + c.words + "' -- \"$cur\"))";
-    out += fmt::format("    {}) {}; return ;;\n", joined(patterns, " | "), action);
+    script += fmt::format("    {}) {}; return ;;\n", joined(patterns, " | "), action);
   }
-  return out;
+  return script;
 }
 
 std::string option_names(const CLI::App& app) {
-  std::string out;
+  std::string script;
   for (const OptionText& o : options_of(app)) {
-    if (!o.positional) out += (out.empty() ? "" : " ") + joined(o.names, " ");
+    if (!o.positional) script += (script.empty() ? "" : " ") + joined(o.names, " ");
   }
-  return out;
+  return script;
 }
 
 }  // namespace
@@ -45,10 +45,12 @@ std::string bash_completion(const CLI::App& app) {
     options += fmt::format("    {}) options='{}' ;;\n", c->get_name(), option_names(*c));
     for (const OptionText& o : options_of(*c)) {
       if (!o.positional) continue;
-      const Candidates what = candidates_of(app, o.value);
-      if (what.files) arguments += fmt::format("    {}) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n", c->get_name());
-      if (!what.words.empty())
-        arguments += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")) ;;\n", c->get_name(), what.words);
+      const Candidates candidates = candidates_of(app, o.value);
+      if (candidates.files)
+        arguments += fmt::format("    {}) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n", c->get_name());
+      if (!candidates.words.empty())
+        arguments +=
+            fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")) ;;\n", c->get_name(), candidates.words);
     }
   }
   const std::string commands = candidates_of(app, "COMMAND").words;

@@ -6,7 +6,7 @@ namespace tern {
 
 std::vector<FooterPart> parts_of_footer(std::string_view footer) {
   using Kind = FooterPart::Kind;
-  std::vector<FooterPart> parts;
+  std::vector<FooterPart> footer_parts;
   bool verbatim = false;
   while (!footer.empty()) {
     const std::size_t end = std::min(footer.find('\n'), footer.size());
@@ -14,19 +14,19 @@ std::vector<FooterPart> parts_of_footer(std::string_view footer) {
     footer.remove_prefix(std::min(end + 1, footer.size()));
     const bool indented = line.starts_with("  ");
     if (indented && verbatim) {
-      parts.back().text += "\n" + std::string(line.substr(2));
+      footer_parts.back().text += "\n" + std::string(line.substr(2));
     } else if (indented) {
-      parts.push_back({Kind::verbatim, std::string(line.substr(2))});
+      footer_parts.push_back({Kind::verbatim, std::string(line.substr(2))});
     } else if (line == "Example:" || line == "Examples:") {
-      parts.push_back({Kind::examples, {}});
+      footer_parts.push_back({Kind::examples, {}});
     } else if (line == "Exit status:") {
       break;
     } else if (!line.empty()) {
-      parts.push_back({Kind::paragraph, std::string(line)});
+      footer_parts.push_back({Kind::paragraph, std::string(line)});
     }
     verbatim = indented;
   }
-  return parts;
+  return footer_parts;
 }
 
 }  // namespace tern

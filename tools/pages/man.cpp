@@ -11,19 +11,19 @@ namespace {
 
 /// Escapes text for roff: dashes stay dashes, and no line becomes a request.
 std::string roff(std::string_view text) {
-  std::string out;
+  std::string page;
   for (const char c : text) {
     if (c == '\\') {
-      out += "\\e";
+      page += "\\e";
     } else if (c == '-') {
-      out += "\\-";
-    } else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) {
-      out += std::string("\\&") + c;
+      page += "\\-";
+    } else if ((c == '.' || c == '\'') && (page.empty() || page.back() == '\n')) {
+      page += std::string("\\&") + c;
     } else {
-      out += c;
+      page += c;
     }
   }
-  return out;
+  return page;
 }
 
 std::string option_entry(const OptionText& o) {
@@ -36,19 +36,19 @@ std::string option_entry(const OptionText& o) {
 }
 
 std::string sections(std::string_view footer) {
-  std::string out;
+  std::string page;
   bool notes = false;
   for (const FooterPart& part : parts_of_footer(footer)) {
     if (part.kind == FooterPart::Kind::examples) {
-      out += ".SH EXAMPLES\n";
+      page += ".SH EXAMPLES\n";
     } else if (part.kind == FooterPart::Kind::verbatim) {
-      out += ".PP\n.RS\n.nf\n" + roff(part.text) + "\n.fi\n.RE\n";
+      page += ".PP\n.RS\n.nf\n" + roff(part.text) + "\n.fi\n.RE\n";
     } else {
-      out += (notes ? ".PP\n" : ".SH NOTES\n") + roff(part.text) + "\n";
+      page += (notes ? ".PP\n" : ".SH NOTES\n") + roff(part.text) + "\n";
       notes = true;
     }
   }
-  return out;
+  return page;
 }
 
 }  // namespace
@@ -60,9 +60,9 @@ std::string man_page(const CLI::App& app) {
   const std::string command = sub ? root.get_name() + " " + app.get_name() : app.get_name();
   std::string title = page;
   for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  std::string out = fmt::format(".TH {} 1 \"\" \"tern {}\" \"Tern\"\n.SH NAME\n{} \\- {}\n", roff(title),
-                                TERN_VERSION_STRING, roff(page), roff(app.get_description()));
-  out += fmt::format(".SH SYNOPSIS\n\\fB{}\\fR {}\n", roff(command), roff(usage_of(app)));
+  std::string man_text = fmt::format(".TH {} 1 \"\" \"tern {}\" \"Tern\"\n.SH NAME\n{} \\- {}\n", roff(title),
+                                     TERN_VERSION_STRING, roff(page), roff(app.get_description()));
+  man_text += fmt::format(".SH SYNOPSIS\n\\fB{}\\fR {}\n", roff(command), roff(usage_of(app)));
   std::string arguments, options;
   for (const OptionText& o : options_of(app)) {
     if (o.positional) arguments += option_entry(o);
@@ -72,19 +72,19 @@ std::string man_page(const CLI::App& app) {
     if (groups.size() > 1) options += ".SS " + roff(group.heading) + "\n";
     for (const OptionText& o : group.options) options += option_entry(o);
   }
-  if (!arguments.empty()) out += ".SH ARGUMENTS\n" + arguments;
-  out += ".SH OPTIONS\n" + options;
+  if (!arguments.empty()) man_text += ".SH ARGUMENTS\n" + arguments;
+  man_text += ".SH OPTIONS\n" + options;
   std::string also;
   if (!sub) {
-    out += ".SH COMMANDS\n";
+    man_text += ".SH COMMANDS\n";
     for (const CLI::App* c : commands_of(app)) {
-      out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(c->get_name()), roff(c->get_description()));
+      man_text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(c->get_name()), roff(c->get_description()));
       also += fmt::format("{}.BR {}\\-{} (1)", also.empty() ? "" : ",\n", roff(root.get_name()), roff(c->get_name()));
     }
   }
-  out += sections(app.get_footer()) + ".SH EXIT STATUS\n";
-  for (const ExitCode& code : exit_codes()) out += fmt::format(".TP\n{}\n{}\n", code.status, roff(code.meaning));
-  return out + ".SH SEE ALSO\n" + (sub ? ".BR tern (1)" : also) + "\n";
+  man_text += sections(app.get_footer()) + ".SH EXIT STATUS\n";
+  for (const ExitCode& code : exit_codes()) man_text += fmt::format(".TP\n{}\n{}\n", code.status, roff(code.meaning));
+  return man_text + ".SH SEE ALSO\n" + (sub ? ".BR tern (1)" : also) + "\n";
 }
 
 }  // namespace tern

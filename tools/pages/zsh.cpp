@@ -8,12 +8,12 @@ namespace {
 
 /// Inside [...] and between colons of _arguments.
 std::string escaped(const std::string& text) {
-  std::string out;
+  std::string script;
   for (const char c : text) {
-    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
-    out += c;
+    if (c == '[' || c == ']' || c == ':' || c == '\\') script += '\\';
+    script += c;
   }
-  return out;
+  return script;
 }
 
 std::string action_of(const CLI::App& root, const std::string& value) {
@@ -23,21 +23,21 @@ std::string action_of(const CLI::App& root, const std::string& value) {
 
 /// A line for each name of an option: '*--name[description]:VALUE:_files'.
 std::string specs(const CLI::App& root, const CLI::App& app) {
-  std::string out;
+  std::string script;
   for (const OptionText& o : options_of(app)) {
     const std::string value = escaped(o.value);
     if (o.positional) {
-      out += " \\\n        " +
-             shell_quoted(fmt::format("{}:{}:{}", o.repeats ? "*" : "", value, action_of(root, o.value)));
+      script += " \\\n        " +
+                shell_quoted(fmt::format("{}:{}:{}", o.repeats ? "*" : "", value, action_of(root, o.value)));
       continue;
     }
     for (const std::string& name : o.names) {
       std::string spec = fmt::format("{}{}[{}]", o.repeats ? "*" : "", name, escaped(first_sentence(o.description)));
       if (!o.value.empty()) spec += fmt::format(":{}:{}", value, action_of(root, o.value));
-      out += " \\\n        " + shell_quoted(spec);
+      script += " \\\n        " + shell_quoted(spec);
     }
   }
-  return out;
+  return script;
 }
 
 }  // namespace

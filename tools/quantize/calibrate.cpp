@@ -71,11 +71,11 @@ constexpr std::size_t kMaxEffectRuns = 256;
 BitBudget choose_for_bits(const FloatProgram& program, const Ladders& ladders, const Calls& calls, double bits,
                           QuantizeChoices& choices) {
   const std::size_t count = std::clamp<std::size_t>(kMaxEffectRuns / ladders.weights.size(), 1, calls.size());
-  const Calls some(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(count));
-  const OutputErrors outputs(program.reference(), some);
+  const Calls first_calls(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(count));
+  const OutputErrors outputs(program.reference(), first_calls);
   CalibrationProgress stage("one weight quantized");
   BudgetFormats found =
-      formats_within(ladders, weight_effects(program, ladders, outputs, some, stage.step_callback()), bits);
+      formats_within(ladders, weight_effects(program, ladders, outputs, first_calls, stage.step_callback()), bits);
   choices = std::move(found.choices);
   return {bits, found.bits, {}};
 }

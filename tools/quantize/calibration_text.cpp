@@ -31,16 +31,16 @@ std::string layers_text(const Calibration& c) {
                    {"cosine", Align::right},
                    {"accumulated dB", Align::right},
                    {""}});
-  const std::set<const LayerError*> shown = worst_of(c.layers, sort_key);
+  const std::set<const LayerError*> shown_layers = worst_of(c.layers, sort_key);
   for (const LayerError& l : c.layers) {
-    if (!shown.contains(&l)) continue;
+    if (!shown_layers.contains(&l)) continue;
     const std::int64_t nonfinite_count = l.accumulated ? l.accumulated->not_finite : 0;
     table.add_row({escape_name(l.name), l.format, l.isolated ? decibels(*l.isolated) : "-",
                    l.isolated ? fmt::format("{:.6f}", l.isolated->cosine()) : "-",
                    l.accumulated ? decibels(*l.accumulated) : "-",
                    nonfinite_count > 0 ? fmt::format("{} not finite", nonfinite_count) : ""});
   }
-  return table.str() + others_text(shown.size(), c.layers.size());
+  return table.str() + others_text(shown_layers.size(), c.layers.size());
 }
 
 /// Text of an SQNR in decibels: infinity means no error, minus infinity or NaN means values that are not finite.

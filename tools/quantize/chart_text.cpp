@@ -25,10 +25,10 @@ bool draws_blocks() {
   return false;
 }
 
-/// A bar of `share` times `cells`: eighths of a block, or whole '#'.
-std::string bar_text(double share, std::size_t cells, bool blocks) {
+/// A bar of `fraction` times `cells`: eighths of a block, or whole '#'.
+std::string bar_text(double fraction, std::size_t cells, bool blocks) {
   constexpr std::array kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto eighths = static_cast<std::size_t>(std::lround(share * static_cast<double>(cells) * 8));
+  const auto eighths = static_cast<std::size_t>(std::lround(fraction * static_cast<double>(cells) * 8));
   if (!blocks) return std::string((eighths + 4) / 8, '#');
   std::string text;
   for (std::size_t i = 0; i < eighths / 8; ++i) text += "█";
@@ -49,8 +49,8 @@ std::string chart_text(const Chart& chart, const ChartStyle& style) {
     formats = std::max(formats, b.format.size());
     numbers = std::max(numbers, b.text.size());
   }
-  const std::size_t taken = names + formats + numbers + 6 + 1, columns = style.columns;
-  const std::size_t cells = std::max(columns > taken ? columns - taken : 0, kMinCells);
+  const std::size_t other_columns = names + formats + numbers + 6 + 1, columns = style.columns;
+  const std::size_t cells = std::max(columns > other_columns ? columns - other_columns : 0, kMinCells);
   TextTable table({{""}, {""}, {"", Align::right}, {""}});
   for (const Bar& b : chart.bars)
     table.add_row(

@@ -20,8 +20,8 @@ std::shared_ptr<Program> branch_of(const Program& program) {
 
 FloatProgram::FloatProgram(std::shared_ptr<const Program> program, ImportOptions options, const std::string& function)
     : program_(std::move(program)), options_(std::move(options)) {
-  const Model all = model();
-  const std::vector<FunctionInfo>& functions = all.functions();
+  const Model exported_model = model();
+  const std::vector<FunctionInfo>& functions = exported_model.functions();
   function_ = static_cast<std::uint32_t>(program_->find_entry(choose_function(functions, function).name));
 }
 
@@ -35,40 +35,40 @@ QuantizeReport FloatProgram::quantized_by(const std::vector<QuantizeRule>& rules
 }
 
 Side FloatProgram::reference() const {
-  Side side;
-  side.program = program_;
-  side.function = function_;
-  side.options.weight_cache = "off";  // most of these programs run once
-  side.title = "floats";
-  return side;
+  Side program_side;
+  program_side.program = program_;
+  program_side.function = function_;
+  program_side.options.weight_cache = "off";  // most of these programs run once
+  program_side.title = "floats";
+  return program_side;
 }
 
 Side FloatProgram::quantized(QuantizeChoices choices) const {
-  Side side = reference();
-  side.title = "quantized";
-  side.finish = [choices = std::move(choices),
-                 samples = options_.samples](const std::shared_ptr<const Program>& program) {
+  Side program_side = reference();
+  program_side.title = "quantized";
+  program_side.finish = [choices = std::move(choices),
+                         samples = options_.samples](const std::shared_ptr<const Program>& program) {
     std::shared_ptr<Program> branch = branch_of(*program);
     remove_dead_code(*branch);  // removes weights of other results
     quantize_weights(*branch, {}, {}, choices, samples.get());
     return branch;
   };
-  return side;
+  return program_side;
 }
 
 Side FloatProgram::exported(QuantizeChoices choices) const {
-  Side side = reference();
-  side.title = "exported";
+  Side program_side = reference();
+  program_side.title = "exported";
   ImportOptions options = options_;
   options.quantize.clear();
   options.choices = std::move(choices);
   if (options.precision == DType::invalid) options.full_precision_nodes.clear();  // the choices override the precision
-  side.finish = [options = std::move(options)](const std::shared_ptr<const Program>& program) {
+  program_side.finish = [options = std::move(options)](const std::shared_ptr<const Program>& program) {
     std::shared_ptr<Program> branch = branch_of(*program);
     store_weights(*branch, options);
     return branch;
   };
-  return side;
+  return program_side;
 }
 
 QuantizeChoices choices_of(const QuantizeReport& report) {

@@ -45,13 +45,13 @@ class Inputs {
     for (const auto& [storage, weight] : weights_of(program.program())) {
       if (!weight.obstacle.empty()) continue;
       const std::string& name = program.program().states[weight.state].name;
-      for (const WeightUse& use : weight.uses) {
-        PartInputs& part = part_of(WeightPart(name, use.matrix), use.matrix);
-        part.type = weight.type;
-        part.storage = storage;
-        part.is_table = part.is_table || !use.product;
-        if (use.product && use.function == program.function())
-          part.inputs.push_back(input_of(f, use.node, use.matrix.columns));
+      for (const WeightUse& weight_use : weight.uses) {
+        PartInputs& part_inputs = part_of(WeightPart(name, weight_use.matrix), weight_use.matrix);
+        part_inputs.type = weight.type;
+        part_inputs.storage = storage;
+        part_inputs.is_table = part_inputs.is_table || !weight_use.product;
+        if (weight_use.product && weight_use.function == program.function())
+          part_inputs.inputs.push_back(input_of(f, weight_use.node, weight_use.matrix.columns));
       }
     }
     std::erase_if(weight_parts, [](const PartInputs& p) { return p.inputs.empty(); });
@@ -67,10 +67,11 @@ class Inputs {
   std::vector<PartInputs> weight_parts;
 
  private:
-  PartInputs& part_of(const WeightPart& name, const MatrixPart& part) {
+  PartInputs& part_of(const WeightPart& name, const MatrixPart& matrix_part) {
     const auto found = std::ranges::find(weight_parts, name, &PartInputs::name);
-    return found != weight_parts.end() ? *found
-                                       : weight_parts.emplace_back(PartInputs{name, part, DType::f32, 0, {}, false});
+    return found != weight_parts.end()
+               ? *found
+               : weight_parts.emplace_back(PartInputs{name, matrix_part, DType::f32, 0, {}, false});
   }
   std::size_t input_of(const Function& f, std::size_t node, std::int64_t columns) {
     const MultipliedRows rows = multiplied_rows(f, f.nodes[node]);
@@ -109,9 +110,9 @@ std::map<std::size_t, std::vector<float>> sums_over_samples(const FloatProgram& 
     f.outputs.push_back({FunctionOutput::Kind::tensor, sum, fmt::format("input{}", i)});
   }
   remove_dead_code(*copy);
-  Side side = program.reference();
-  side.program = copy;
-  Session session = side.session(copy);
+  Side program_side = program.reference();
+  program_side.program = copy;
+  Session session = program_side.session(copy);
   std::map<std::size_t, std::vector<float>> sums;
   for (std::size_t c = 0; c < calls.size(); ++c) {
     const std::vector<Tensor>& results = run_sample(session, f.name, calls, c);
@@ -131,8 +132,8 @@ std::vector<float> sum_of(const std::map<std::size_t, std::vector<float>>& sums,
                           const std::vector<std::size_t>& inputs) {
   std::vector<float> joined_sums = sums.at(inputs.front());
   for (std::size_t i = 1; i < inputs.size(); ++i) {
-    const std::vector<float>& more = sums.at(inputs[i]);
-    for (std::size_t k = 0; k < joined_sums.size(); ++k) joined_sums[k] += more[k];
+    const std::vector<float>& input_sums = sums.at(inputs[i]);
+    for (std::size_t k = 0; k < joined_sums.size(); ++k) joined_sums[k] += input_sums[k];
   }
   return joined_sums;
 }
@@ -151,17 +152,17 @@ std::uint64_t moment_bytes(const Input& input) {
 }
 
 /// Number of parts from `first` on whose second moments fit in `max_bytes` bytes; at least 1.
-std::size_t parts_together(const Inputs& inputs_of_program, const std::vector<PartInputs>& parts, std::size_t first,
-                           std::uint64_t max_bytes, std::vector<std::size_t>& chosen) {
+std::size_t count_parts_within(const Inputs& inputs_of_program, const std::vector<PartInputs>& parts, std::size_t first,
+                               std::uint64_t max_bytes, std::vector<std::size_t>& chosen) {
   std::set<std::size_t> inputs;
   std::uint64_t bytes = 0;
   std::size_t count = 0;
   for (; first + count < parts.size(); ++count) {
-    std::uint64_t more = 0;
+    std::uint64_t input_sums = 0;
     for (const std::size_t i : parts[first + count].inputs)
-      more += inputs.contains(i) ? 0 : moment_bytes(inputs_of_program.inputs[i]);
-    if (count > 0 && bytes + more > max_bytes) break;
-    bytes += more;
+      input_sums += inputs.contains(i) ? 0 : moment_bytes(inputs_of_program.inputs[i]);
+    if (count > 0 && bytes + input_sums > max_bytes) break;
+    bytes += input_sums;
     inputs.insert(parts[first + count].inputs.begin(), parts[first + count].inputs.end());
   }
   chosen.assign(inputs.begin(), inputs.end());
@@ -183,17 +184,17 @@ FloatMatrix matrix_of(const FloatProgram& program, const PartInputs& p) {
 }  // namespace
 
 std::map<WeightPart, std::vector<float>> measure_importance(const FloatProgram& program, const Calls& calls) {
-  const Inputs all(program);
+  const Inputs program_inputs(program);
   std::map<WeightPart, std::vector<float>> importance;
-  if (all.weight_parts.empty()) return importance;
-  std::vector<std::size_t> chosen(all.inputs.size());
+  if (program_inputs.weight_parts.empty()) return importance;
+  std::vector<std::size_t> chosen(program_inputs.inputs.size());
   std::iota(chosen.begin(), chosen.end(), std::size_t{0});
   const auto squares = [](Builder& b, ValueId rows) {
     return b.reduce(b.expr("x * x", {{"x", rows}}, DType::f32), "sum", {0}, false, DType::f32);
   };
   const std::map<std::size_t, std::vector<float>> sums =
-      sums_over_samples(program, calls, all.inputs, chosen, squares, [] {});
-  for (const PartInputs& p : all.weight_parts) {
+      sums_over_samples(program, calls, program_inputs.inputs, chosen, squares, [] {});
+  for (const PartInputs& p : program_inputs.weight_parts) {
     std::vector<float>& of_part = importance[p.name] = sum_of(sums, p.inputs);
     if (!p.is_table) continue;
     const float mean = std::accumulate(of_part.begin(), of_part.end(), 0.0F) /
@@ -206,7 +207,7 @@ std::map<WeightPart, std::vector<float>> measure_importance(const FloatProgram& 
 std::map<WeightPart, EncodedPart> encode_with_feedback(const FloatProgram& program, const QuantizeChoices& choices,
                                                        const Calls& calls, const OnStep& on_step,
                                                        std::uint64_t max_bytes) {
-  const Inputs all(program);
+  const Inputs program_inputs(program);
   std::vector<PartInputs> parts;
   const auto recipe_of = [&](const PartInputs& p) -> const Recipe* {
     const auto found = choices.find(p.name.weight);
@@ -214,19 +215,19 @@ std::map<WeightPart, EncodedPart> encode_with_feedback(const FloatProgram& progr
                             found->second.recipe.rule == ScaleRule::gptq;
     return feeds_back ? &found->second.recipe : nullptr;
   };
-  std::ranges::copy_if(all.weight_parts, std::back_inserter(parts), recipe_of);
+  std::ranges::copy_if(program_inputs.weight_parts, std::back_inserter(parts), recipe_of);
   std::vector<std::size_t> chosen;
-  std::size_t portions = 0, done = 0;
+  std::size_t portions = 0, completed_steps = 0;
   for (std::size_t first = 0; first < parts.size(); ++portions)
-    first += parts_together(all, parts, first, max_bytes, chosen);
+    first += count_parts_within(program_inputs, parts, first, max_bytes, chosen);
   const std::size_t steps = portions * calls.size() + parts.size();
-  const auto step = [&] { on_step(++done, steps); };
+  const auto step = [&] { on_step(++completed_steps, steps); };
   const auto products = [](Builder& b, ValueId rows) { return b.matmul(b.transpose(rows, 0, 1), rows); };
   std::map<WeightPart, EncodedPart> encoded;
   for (std::size_t first = 0; first < parts.size();) {
-    const std::size_t count = parts_together(all, parts, first, max_bytes, chosen);
+    const std::size_t count = count_parts_within(program_inputs, parts, first, max_bytes, chosen);
     const std::map<std::size_t, std::vector<float>> sums =
-        sums_over_samples(program, calls, all.inputs, chosen, products, step);
+        sums_over_samples(program, calls, program_inputs.inputs, chosen, products, step);
     std::optional<FeedbackFactor> factor;
     std::pair<std::vector<std::size_t>, bool> factor_inputs;  // weights of one input share a factor
     for (const PartInputs& p : std::span(parts).subspan(first, count)) {

@@ -35,10 +35,10 @@ Ladders ladders_of(const FloatProgram& program, const std::vector<FormatLadder>&
     std::map<std::string, WeightTotal> totals = weight_totals(report);
     for (const QuantizedWeight& w : report.weights) {
       const WeightTotal& total = totals.at(w.source);
-      auto at = std::ranges::find(ladders.weights, w.source, &WeightLadder::source);
-      if (at == ladders.weights.end())
-        at = ladders.weights.insert(at, WeightLadder{w.source, total.original_bytes, total.elements, {}});
-      if (format_number(*at, w.recipe) < 0) at->formats.push_back(total.format);
+      auto ladder = std::ranges::find(ladders.weights, w.source, &WeightLadder::source);
+      if (ladder == ladders.weights.end())
+        ladder = ladders.weights.insert(ladder, WeightLadder{w.source, total.original_bytes, total.elements, {}});
+      if (format_number(*ladder, w.recipe) < 0) ladder->formats.push_back(total.format);
     }
   }
   return ladders;

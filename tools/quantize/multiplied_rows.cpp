@@ -16,31 +16,33 @@ Dims kernel_of(const Function& f, const Node& node) {
 ValueId add_windows(Builder& b, const Node& node, ValueId x) {
   const Dims kernel = kernel_of(b.function(), node), result = b.shape(node.outputs[0]);
   const Dims strides = node.dims(AttrKey::strides), dilations = node.dims(AttrKey::dilations);
-  const Dims before = node.dims(AttrKey::before), after = node.dims(AttrKey::after);
+  const Dims pads_before = node.dims(AttrKey::before), pads_after = node.dims(AttrKey::after);
   const std::size_t axes = kernel.size();
   // Attributes with default values may be absent.
   const auto number = [](const Dims& dims, std::size_t i, std::int64_t otherwise) {
     return i < dims.size() ? dims[i].value() : otherwise;
   };
-  Dims front(2, 0), behind(2, 0);
+  Dims padding_before(2, 0), padding_after(2, 0);
   for (std::size_t i = 0; i < axes; ++i) {
-    front.emplace_back(number(before, i, 0));
-    behind.emplace_back(number(after, i, 0));
+    padding_before.emplace_back(number(pads_before, i, 0));
+    padding_after.emplace_back(number(pads_after, i, 0));
   }
-  if (front != Dims(axes + 2, 0) || behind != Dims(axes + 2, 0)) x = b.pad(x, front, behind);
-  std::int64_t places = 1;
-  for (const Dim& k : kernel) places *= k.value();
-  std::vector<ValueId> pieces;
-  for (std::int64_t place = 0; place < places; ++place) {
-    ValueId piece = x;
-    std::int64_t rest = place;
-    for (std::size_t i = axes; i-- > 0; rest /= kernel[i].value()) {
-      const std::int64_t start = rest % kernel[i].value() * number(dilations, i, 1);
-      piece = b.slice(piece, static_cast<std::int64_t>(i) + 2, start, result[i + 2], number(strides, i, 1));
+  if (padding_before != Dims(axes + 2, 0) || padding_after != Dims(axes + 2, 0))
+    x = b.pad(x, padding_before, padding_after);
+  std::int64_t kernel_elements = 1;
+  for (const Dim& k : kernel) kernel_elements *= k.value();
+  std::vector<ValueId> shifted_images;
+  for (std::int64_t kernel_element = 0; kernel_element < kernel_elements; ++kernel_element) {
+    ValueId shifted_image = x;
+    std::int64_t remainder = kernel_element;
+    for (std::size_t i = axes; i-- > 0; remainder /= kernel[i].value()) {
+      const std::int64_t start = remainder % kernel[i].value() * number(dilations, i, 1);
+      shifted_image =
+          b.slice(shifted_image, static_cast<std::int64_t>(i) + 2, start, result[i + 2], number(strides, i, 1));
     }
-    pieces.push_back(b.unsqueeze(piece, 2));
+    shifted_images.push_back(b.unsqueeze(shifted_image, 2));
   }
-  const ValueId together = b.concat(std::move(pieces), 2);  // [n, channels, kernel, ...]
+  const ValueId together = b.concat(std::move(shifted_images), 2);  // [n, channels, kernel, ...]
   std::vector<std::int64_t> order = {0};
   for (std::size_t i = 0; i < axes; ++i) order.push_back(static_cast<std::int64_t>(i) + 3);
   order.insert(order.end(), {1, 2});

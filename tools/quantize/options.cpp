@@ -110,21 +110,21 @@ void check_company(const QuantizeArguments& a) {
 }
 
 void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& ladders) {
-  const auto any = [&](auto is) {
+  const auto any_format = [&](auto predicate) {
     return std::ranges::any_of(ladders, [&](const FormatLadder& l) {
-      return std::ranges::any_of(l.recipes, [&](const Recipe& r) { return is(*r.format); });
+      return std::ranges::any_of(l.recipes, [&](const Recipe& r) { return predicate(*r.format); });
     });
   };
   const Activations activations = find_activations(a.activations);
   if (!a.mx_scales.empty() && activations != Activations::mx &&
-      !any([](const Format& f) { return f.scheme == Scheme::microscaling; })) {
+      !any_format([](const Format& f) { return f.scheme == Scheme::microscaling; })) {
     fail(ErrorCode::invalid_argument,
          "--mx-scales needs an MX format: --quantize mxfp4 or another one, or --activations mx");
   }
-  const bool grouped = any(is_grouped);
+  const bool grouped = any_format(is_grouped);
   if (a.group && !grouped) fail(ErrorCode::invalid_argument, "--group needs --quantize int4");
   if (!a.scales.empty() && !grouped) fail(ErrorCode::invalid_argument, "--scales needs --quantize int4");
-  if (a.activations.empty() || any([&](const Format& f) { return f.activations == activations; })) return;
+  if (a.activations.empty() || any_format([&](const Format& f) { return f.activations == activations; })) return;
   fail(ErrorCode::invalid_argument,
        fmt::format("--activations {} needs weights in {}: give one of them with --quantize", a.activations,
                    format_names_beside(activations)));
@@ -200,16 +200,18 @@ void add_quantize_options(Command c, QuantizeArguments& a) {
                "each layer and result. A .safetensors, .npz or .npy file holds a sample (or several: call0.NAME, "
                "call1.NAME), a folder one in each file; NAME=FILE is an input that all samples share. May be repeated")
       .type_name("[NAME=]DATA");
-  within(c.add_option("--target-sqnr", a.target,
-                      "With --calibrate: give each weight the smallest format with which all results keep this SQNR, "
-                      "in dB, of those that --quantize lists (default: mxfp4,nvfp4,int4,int8), or leave it as it is"),
-         bounds::kDecibels);
-  within(c.add_option("--bits", a.bits,
-                      "With --calibrate: choose the formats with the least error of the results that take at most this "
-                      "many bits for each number of the weights, scales included, of those that --quantize lists "
-                      "(default: int4 in groups of 128, 64 or 32 with bfloat16 scales, int8), or leave weights as they "
-                      "are"),
-         bounds::kBits);
+  require_range(
+      c.add_option("--target-sqnr", a.target,
+                   "With --calibrate: give each weight the smallest format with which all results keep this SQNR, "
+                   "in dB, of those that --quantize lists (default: mxfp4,nvfp4,int4,int8), or leave it as it is"),
+      bounds::kDecibels);
+  require_range(
+      c.add_option("--bits", a.bits,
+                   "With --calibrate: choose the formats with the least error of the results that take at most this "
+                   "many bits for each number of the weights, scales included, of those that --quantize lists "
+                   "(default: int4 in groups of 128, 64 or 32 with bfloat16 scales, int8), or leave weights as they "
+                   "are"),
+      bounds::kBits);
   c.add_option("-f,--function", a.function, "With --calibrate: the function to run, if there are several")
       .type_name("NAME");
   const Option report = c.add_option(

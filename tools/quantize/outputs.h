@@ -16,7 +16,7 @@ class OutputErrors {
 
   /// Deviation of each floating result, all samples together. Inputs and states written by the program count as
   /// results, too.
-  std::vector<ResultDeviation> measure(const Side& side) const;
+  std::vector<ResultDeviation> measure(const Side& program_side) const;
 
  private:
   Side reference_;

@@ -44,8 +44,8 @@ Calls read_samples(const FloatProgram& program, const std::vector<std::string>& 
     throw Error(e.code(), message.starts_with("--calibrate") ? message : "--calibrate: " + message);
   }
   std::vector<std::string> names;
-  for (const FunctionInput& in : program.f().inputs) {
-    if (in.kind == FunctionInput::Kind::user) names.push_back(in.name);
+  for (const FunctionInput& input : program.f().inputs) {
+    if (input.kind == FunctionInput::Kind::user) names.push_back(input.name);
   }
   for (std::size_t c = 0; c < calls.size(); ++c) {
     for (std::size_t i = 0; i < calls[c].size(); ++i) {

@@ -12,7 +12,7 @@ namespace tern {
 namespace {
 
 // Sizes in pixels.
-constexpr double kSvgWidth = 960, kMargin = 16, kRow = 22, kBar = 14, kLetter = 7, kValue = 96;
+constexpr double kSvgWidth = 960, kMargin = 16, kRow = 22, kBar = 14, kLetter = 7, kValueColumn = 96;
 constexpr std::size_t kSvgMostLetters = 44;
 
 /// A colour for each format, in the order of its first bar: readable on white and black, also with colour blindness.
@@ -28,25 +28,25 @@ constexpr const char* kStyle =
 
 /// Escapes text from files for XML: characters unsafe on a terminal, and the two characters missing in XML.
 std::string xml(std::string_view text) {
-  std::string out;
+  std::string escaped;
   const std::string safe = escape_name(text, 400);
   for (std::size_t i = 0; i < safe.size(); ++i) {
     if (safe.compare(i, 2, "\xef\xbf") == 0 && i + 2 < safe.size() &&
         (safe[i + 2] == '\xbe' || safe[i + 2] == '\xbf')) {
-      out += safe[i + 2] == '\xbe' ? "\\ufffe" : "\\uffff";
+      escaped += safe[i + 2] == '\xbe' ? "\\ufffe" : "\\uffff";
       i += 2;
       continue;
     }
     switch (safe[i]) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += safe[i];
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '"': escaped += "&quot;"; break;
+      case '\'': escaped += "&#39;"; break;
+      default: escaped += safe[i];
     }
   }
-  return out;
+  return escaped;
 }
 
 /// The first characters of a name, without splitting a character.
@@ -59,8 +59,8 @@ std::string shortened(const std::string& name) {
 }
 
 std::string_view colour_of(const std::vector<std::string>& formats, const std::string& format) {
-  const auto at = static_cast<std::size_t>(std::ranges::find(formats, format) - formats.begin());
-  return kColours[at % kColours.size()];
+  const auto colour_index = static_cast<std::size_t>(std::ranges::find(formats, format) - formats.begin());
+  return kColours[colour_index % kColours.size()];
 }
 
 std::vector<std::string> formats_of(const Chart& chart) {
@@ -88,16 +88,16 @@ class Drawing {
  public:
   explicit Drawing(const Chart& chart) : chart_(chart), formats_(formats_of(chart)) {
     for (const Bar& b : chart_.bars)
-      left_ = std::max(left_, static_cast<double>(display_width(shortened(b.name))) * kLetter);
-    left_ += 2 * kMargin;
-    right_ = kSvgWidth - kMargin - kValue;
-    top_ = 84;
-    bottom_ = top_ + kRow * static_cast<double>(chart_.bars.size());
+      left_edge_ = std::max(left_edge_, static_cast<double>(display_width(shortened(b.name))) * kLetter);
+    left_edge_ += 2 * kMargin;
+    right_edge_ = kSvgWidth - kMargin - kValueColumn;
+    top_edge_ = 84;
+    bottom_edge_ = top_edge_ + kRow * static_cast<double>(chart_.bars.size());
   }
 
   std::string str() {
-    const double height = bottom_ + 56;
-    out_ = fmt::format(
+    const double height = bottom_edge_ + 56;
+    svg_ = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" height=\"{1:g}\" "
         "role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">{2}</title>\n<desc id=\"desc\">{3}</desc>\n"
         "<style>{4}</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\" fill=\"none\"/>\n",
@@ -105,22 +105,22 @@ class Drawing {
     put_text(kMargin, 28, "head", "start", chart_.title);
     legend();
     axis();
-    for (std::size_t i = 0; i < chart_.bars.size(); ++i) bar(chart_.bars[i], top_ + kRow * static_cast<double>(i));
-    return out_ + "</svg>\n";
+    for (std::size_t i = 0; i < chart_.bars.size(); ++i) bar(chart_.bars[i], top_edge_ + kRow * static_cast<double>(i));
+    return svg_ + "</svg>\n";
   }
 
  private:
-  double x_of(double decibels) const { return left_ + (right_ - left_) * decibels / chart_.end; }
+  double x_of(double decibels) const { return left_edge_ + (right_edge_ - left_edge_) * decibels / chart_.end; }
 
   void put_text(double x, double y, std::string_view style, std::string_view anchor, std::string_view text) {
-    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\" fill=\"#7d8590\">{}</text>\n",
+    svg_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\" fill=\"#7d8590\">{}</text>\n",
                         x, y, style, anchor, xml(text));
   }
 
   void legend() {
     double x = kMargin;
     for (const std::string& f : formats_) {
-      out_ += fmt::format("<rect class=\"key\" x=\"{:.1f}\" y=\"44\" width=\"12\" height=\"12\" fill=\"{}\"/>\n", x,
+      svg_ += fmt::format("<rect class=\"key\" x=\"{:.1f}\" y=\"44\" width=\"12\" height=\"12\" fill=\"{}\"/>\n", x,
                           colour_of(formats_, f));
       put_text(x + 18, 54, "faint", "start", f);
       x += 36 + kLetter * static_cast<double>(f.size());
@@ -128,32 +128,32 @@ class Drawing {
   }
 
   void axis() {
-    for (double at = 0; at <= chart_.end; at += chart_.tick) {
-      out_ += fmt::format(
+    for (double tick_value = 0; tick_value <= chart_.end; tick_value += chart_.tick) {
+      svg_ += fmt::format(
           "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"#7d8590\" "
           "stroke-opacity=\"0.6\"/>\n",
-          x_of(at), top_ - 4, bottom_ + 4);
-      put_text(x_of(at), bottom_ + 20, "faint", "middle", fmt::format("{:g}", at));
+          x_of(tick_value), top_edge_ - 4, bottom_edge_ + 4);
+      put_text(x_of(tick_value), bottom_edge_ + 20, "faint", "middle", fmt::format("{:g}", tick_value));
     }
-    put_text((left_ + right_) / 2, bottom_ + 42, "faint", "middle", chart_.axis);
+    put_text((left_edge_ + right_edge_) / 2, bottom_edge_ + 42, "faint", "middle", chart_.axis);
   }
 
   void bar(const Bar& b, double y) {
-    const double middle = y + kRow / 2 + 4, length = x_of(b.decibels) - left_;
-    out_ +=
+    const double middle = y + kRow / 2 + 4, length = x_of(b.decibels) - left_edge_;
+    svg_ +=
         fmt::format("<g><title>{}</title>\n", xml(fmt::format("{}, {}: {}{}", b.name, b.format, b.text, unit_of(b))));
-    put_text(left_ - 8, middle, "name", "end", shortened(b.name));
-    out_ += fmt::format(
+    put_text(left_edge_ - 8, middle, "name", "end", shortened(b.name));
+    svg_ += fmt::format(
         "<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:g}\" rx=\"2\" fill=\"{}\"/>\n",
-        left_, y + (kRow - kBar) / 2, length, kBar, colour_of(formats_, b.format));
-    put_text(left_ + length + 6, middle, "faint", "start", fmt::format("{}{}, {}", b.text, unit_of(b), b.format));
-    out_ += "</g>\n";
+        left_edge_, y + (kRow - kBar) / 2, length, kBar, colour_of(formats_, b.format));
+    put_text(left_edge_ + length + 6, middle, "faint", "start", fmt::format("{}{}, {}", b.text, unit_of(b), b.format));
+    svg_ += "</g>\n";
   }
 
   const Chart& chart_;
   std::vector<std::string> formats_;
-  double left_ = 0, right_ = 0, top_ = 0, bottom_ = 0;
-  std::string out_;
+  double left_edge_ = 0, right_edge_ = 0, top_edge_ = 0, bottom_edge_ = 0;
+  std::string svg_;
 };
 
 }  // namespace

@@ -17,8 +17,8 @@ std::string sqnr_text(double v) {
 
 /// "int4/64" for groups other than the format's usual ones.
 std::string format_text(const QuantizedWeight& w) {
-  const bool usual = w.recipe.format == nullptr || w.recipe.block == w.recipe.format->block;
-  return usual ? w.format : fmt::format("{}/{}", w.format, w.recipe.block);
+  const bool has_default_block = w.recipe.format == nullptr || w.recipe.block == w.recipe.format->block;
+  return has_default_block ? w.format : fmt::format("{}/{}", w.format, w.recipe.block);
 }
 
 }  // namespace
@@ -31,18 +31,18 @@ std::string weights_text(const QuantizeReport& r) {
                    {"SQNR dB", Align::right},
                    {"cosine", Align::right},
                    {"bytes", Align::right}});
-  const std::set<const QuantizedWeight*> shown =
+  const std::set<const QuantizedWeight*> shown_weights =
       worst_of(r.weights, [](const QuantizedWeight& w) { return std::isnan(w.sqnr) ? -1e9 : w.sqnr; });
   for (const QuantizedWeight& w : r.weights) {
-    if (shown.contains(&w)) {
+    if (shown_weights.contains(&w)) {
       table.add_row({escape_name(w.name), format_text(w), fmt::format("{} x {}", w.rows, w.columns), sqnr_text(w.sqnr),
                      fmt::format("{:.5f}", w.cosine), human_bytes(w.bytes_after)});
     }
   }
-  std::string text = table.str() + others_text(shown.size(), r.weights.size());
-  std::size_t kept = 0;
+  std::string text = table.str() + others_text(shown_weights.size(), r.weights.size());
+  std::size_t kept_count = 0;
   for (const UnquantizedWeight& k : r.unquantized) {
-    if (kept++ == kMaxRows) {
+    if (kept_count++ == kMaxRows) {
       text += fmt::format("not quantized: {} more; --json lists all\n", r.unquantized.size() - kMaxRows);
       break;
     }

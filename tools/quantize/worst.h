@@ -23,9 +23,9 @@ std::set<const T*> worst_of(const std::vector<T>& items, const Rank& rank) {
   return {order.begin(), order.end()};
 }
 
-/// Text below a table showing `shown` of `total` items.
-inline std::string others_text(std::size_t shown, std::size_t total) {
-  return shown < total ? fmt::format("and {} more with less error; --json lists all\n", total - shown) : "";
+/// Text below a table showing `shown_count` of `total` items.
+inline std::string others_text(std::size_t shown_count, std::size_t total) {
+  return shown_count < total ? fmt::format("and {} more with less error; --json lists all\n", total - shown_count) : "";
 }
 
 }  // namespace tern

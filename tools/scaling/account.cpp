@@ -38,12 +38,12 @@ ThreadSeconds ThreadSeconds::operator*(double factor) const {
           waiting * factor, serial * factor, unassigned * factor, openmp * factor};
 }
 
-ThreadSeconds account(std::span<const NodeLoops> runs, int threads, double useful) {
+ThreadSeconds account(std::span<const NodeLoops> node_runs, int threads, double useful_seconds) {
   ThreadSeconds a;
-  a.useful = useful;
+  a.useful = useful_seconds;
   double in_loops = 0, busy = 0;
   bool openmp = false;
-  for (const NodeLoops& run : runs) {
+  for (const NodeLoops& run : node_runs) {
     a.wall += run.end - run.begin;
     for (const LoopTime& loop : run.loops) {
       openmp = openmp || loop.openmp;
@@ -61,12 +61,12 @@ ThreadSeconds account(std::span<const NodeLoops> runs, int threads, double usefu
   if (openmp) {
     ThreadSeconds unknown;
     unknown.wall = a.wall;
-    unknown.useful = useful;
-    unknown.openmp = threads * a.wall - useful;
+    unknown.useful = useful_seconds;
+    unknown.openmp = threads * a.wall - useful_seconds;
     return unknown;
   }
   a.serial = (threads - 1) * (a.wall - in_loops);
-  a.slowdown = a.wall - in_loops + busy - useful;
+  a.slowdown = a.wall - in_loops + busy - useful_seconds;
   return a;
 }
 

@@ -26,7 +26,7 @@ struct ThreadSeconds {
   ThreadSeconds operator*(double factor) const;
 };
 
-/// The account of a node's runs on `threads` threads; `useful`: seconds on a single thread.
-ThreadSeconds account(std::span<const NodeLoops> runs, int threads, double useful);
+/// The account of a node's runs on `threads` threads; `useful_seconds`: seconds on a single thread.
+ThreadSeconds account(std::span<const NodeLoops> node_runs, int threads, double useful_seconds);
 
 }  // namespace tern

@@ -20,9 +20,9 @@ constexpr Key kBetweenNodes{UINT32_MAX, UINT32_MAX};  // time outside of all nod
 /// The runs of each node within a run of the program.
 using Record = std::map<Key, std::vector<NodeLoops>>;
 
-double wall(std::span<const NodeLoops> runs) {
+double wall(std::span<const NodeLoops> node_runs) {
   double sum = 0;
-  for (const NodeLoops& n : runs) sum += n.end - n.begin;
+  for (const NodeLoops& n : node_runs) sum += n.end - n.begin;
   return sum;
 }
 
@@ -56,13 +56,13 @@ Record recorded_run(Session& session, const ScalingRequest& request, LoopRecorde
 }
 
 void take_turn(Lane& lane, const ScalingRequest& request, const Program& program) {
-  constexpr int kRuns = 3;
+  constexpr int kRunCount = 3;
   if (lane.simulated) {  // the first run warms up
     recorded_run(*lane.session, request, LoopRecorder::Mode::serial, program);
     lane.records.push_back(recorded_run(*lane.session, request, LoopRecorder::Mode::serial, program));
     return;
   }
-  for (int i = 0; i <= kRuns; ++i) {
+  for (int i = 0; i <= kRunCount; ++i) {
     const double begin = LoopRecorder::now();
     lane.session->run(request.function, request.inputs);
     if (i > 0) lane.ms.push_back((LoopRecorder::now() - begin) * 1e3);
@@ -77,10 +77,10 @@ double weight_bytes(const Program& program, const Key& key, Precision precision)
   const Node& node = f.nodes[key.second];
   if (has_trait(node.op, Trait::reads_part)) return 0;
   double bytes = 0;
-  for (const FunctionInput& in : f.inputs) {
-    if (in.kind != FunctionInput::Kind::state || std::ranges::find(node.inputs, in.value) == node.inputs.end())
+  for (const FunctionInput& input : f.inputs) {
+    if (input.kind != FunctionInput::Kind::state || std::ranges::find(node.inputs, input.value) == node.inputs.end())
       continue;
-    const TensorType& type = program.states[in.state].type;
+    const TensorType& type = program.states[input.state].type;
     double elements = 1;
     for (const Dim& d : type.shape) elements *= static_cast<double>(d.is_const() ? d.value() : 1);
     bytes += elements * static_cast<double>(element_size(type.dtype));
@@ -89,24 +89,24 @@ double weight_bytes(const Program& program, const Key& key, Precision precision)
 }
 
 /// The middle half by time of all recorded runs of a node: leaves out moments of cores taken by the host.
-std::vector<const std::vector<NodeLoops>*> middle(const std::vector<Record>& records, const Key& key) {
-  std::vector<const std::vector<NodeLoops>*> runs;
+std::vector<const std::vector<NodeLoops>*> median_runs(const std::vector<Record>& records, const Key& key) {
+  std::vector<const std::vector<NodeLoops>*> node_runs;
   for (const Record& r : records) {
-    if (const auto at = r.find(key); at != r.end()) runs.push_back(&at->second);
+    if (const auto found = r.find(key); found != r.end()) node_runs.push_back(&found->second);
   }
-  std::ranges::sort(runs, std::less<>(), [](const auto* r) { return wall(*r); });
-  const auto cut = static_cast<std::ptrdiff_t>(runs.size() / 4);
-  return {runs.begin() + cut, runs.end() - cut};
+  std::ranges::sort(node_runs, std::less<>(), [](const auto* r) { return wall(*r); });
+  const auto cut = static_cast<std::ptrdiff_t>(node_runs.size() / 4);
+  return {node_runs.begin() + cut, node_runs.end() - cut};
 }
 
 double mean_wall(const std::vector<Record>& records, const Key& key) {
-  const auto runs = middle(records, key);
+  const auto node_runs = median_runs(records, key);
   double sum = 0;
-  for (const auto* r : runs) sum += wall(*r);
-  return runs.empty() ? 0 : sum / static_cast<double>(runs.size());
+  for (const auto* r : node_runs) sum += wall(*r);
+  return node_runs.empty() ? 0 : sum / static_cast<double>(node_runs.size());
 }
 
-NodeScaling node_scaling(const Program& program, const Key& key, const Lane& lane, double useful) {
+NodeScaling node_scaling(const Program& program, const Key& key, const Lane& lane, double useful_seconds) {
   NodeScaling n;
   if (key != kBetweenNodes) {
     const Function& f = program.functions[key.first];
@@ -118,11 +118,11 @@ NodeScaling node_scaling(const Program& program, const Key& key, const Lane& lan
       n.origin = escape_name(o.op + (o.module.empty() ? "" : " in " + o.module));
     }
   }
-  const auto runs = middle(lane.records, key);
-  for (const auto* r : runs) n.time += account(*r, lane.threads, useful);
-  n.time = n.time * (1 / static_cast<double>(std::max<std::size_t>(1, runs.size())));
+  const auto node_runs = median_runs(lane.records, key);
+  for (const auto* r : node_runs) n.time += account(*r, lane.threads, useful_seconds);
+  n.time = n.time * (1 / static_cast<double>(std::max<std::size_t>(1, node_runs.size())));
   double longest = -1;
-  for (const NodeLoops& run : runs.empty() ? std::vector<NodeLoops>{} : *runs.front()) {
+  for (const NodeLoops& run : node_runs.empty() ? std::vector<NodeLoops>{} : *node_runs.front()) {
     n.loops += run.loops.size();
     for (const LoopTime& l : run.loops) {
       if (l.end - l.begin <= longest) continue;
@@ -133,14 +133,14 @@ NodeScaling node_scaling(const Program& program, const Key& key, const Lane& lan
   return n;
 }
 
-ScalingPoint point_of(const Program& program, const Lane& lane, const Lane& one) {
+ScalingPoint point_of(const Program& program, const Lane& lane, const Lane& one_thread) {
   ScalingPoint p;
   p.threads = lane.threads;
   p.simulated = lane.simulated;
   p.ms = lane.ms;
   std::ranges::sort(p.ms);
-  for (const auto& [key, runs] : lane.records.front()) {
-    const NodeScaling n = node_scaling(program, key, lane, mean_wall(one.records, key));
+  for (const auto& [key, node_runs] : lane.records.front()) {
+    const NodeScaling n = node_scaling(program, key, lane, mean_wall(one_thread.records, key));
     p.total += n.time;
     if (key == kBetweenNodes) {
       p.between_nodes = n.time;
@@ -158,10 +158,11 @@ void simulate(Lane& lane, const Program& program, const ScalingRequest& request,
   const SimulatedSocket socket{lane.threads, barrier * hops, request.bytes_per_second};
   for (Record& record : lane.records) {
     double ms = 0;
-    for (auto& [key, runs] : record) {
-      for (NodeLoops& run : runs)
-        run = tern::simulate(run, socket, weight_bytes(program, key, precision) / static_cast<double>(runs.size()));
-      ms += wall(runs) * 1e3;
+    for (auto& [key, node_runs] : record) {
+      for (NodeLoops& run : node_runs)
+        run =
+            tern::simulate(run, socket, weight_bytes(program, key, precision) / static_cast<double>(node_runs.size()));
+      ms += wall(node_runs) * 1e3;
     }
     lane.ms.push_back(ms);
   }
@@ -171,7 +172,7 @@ void simulate(Lane& lane, const Program& program, const ScalingRequest& request,
 
 double measure_barrier() {
   constexpr int kLoops = 2001;
-  const ThreadScope two{Threads(2)};
+  const ThreadScope two_threads{Threads(2)};
   std::vector<double> times;
   for (int i = 0; i < kLoops; ++i) {
     const double begin = LoopRecorder::now();

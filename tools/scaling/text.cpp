@@ -12,13 +12,13 @@ namespace {
 using Align = TextTable::Align;
 
 /// Percentage of all threads' time.
-std::string share_scaling_text(double seconds, const ThreadSeconds& of, int threads) {
-  const double total = threads * of.wall;
+std::string share_scaling_text(double seconds, const ThreadSeconds& thread_seconds, int threads) {
+  const double total = threads * thread_seconds.wall;
   return total > 0 ? fmt::format("{:.1f} %", 100 * seconds / total) : "";
 }
 
-double scaling_of(const ScalingPoint& one, const ScalingPoint& p) {
-  return p.median() > 0 ? one.median() / p.median() : 0;
+double scaling_of(const ScalingPoint& one_thread, const ScalingPoint& p) {
+  return p.median() > 0 ? one_thread.median() / p.median() : 0;
 }
 
 std::string label(const ScalingPoint& p) {
@@ -74,9 +74,9 @@ void print_nodes(const ScalingPoint& p, int max_rows) {
   };
   for (std::size_t i = 0; i < std::min(p.nodes.size(), static_cast<std::size_t>(max_rows)); ++i)
     row(p.nodes[i], p.nodes[i].time);
-  NodeScaling rest;
-  rest.op = "between nodes";
-  row(rest, p.between_nodes);
+  NodeScaling between_nodes_row;
+  between_nodes_row.op = "between nodes";
+  row(between_nodes_row, p.between_nodes);
   fmt::print("\n{} threads{}: the nodes that lose most\n{}", p.threads, p.simulated ? ", simulated" : "", table.str());
 }
 

@@ -55,10 +55,10 @@ class Members {
   std::int64_t integer(const char* name, std::int64_t otherwise, std::int64_t low, std::int64_t high) const {
     const ParsedJson* value = find(name);
     if (value == nullptr) return otherwise;
-    const bool fits = value->is_number_integer() &&
-                      (!value->is_number_unsigned() ||
-                       value->get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
-    if (!fits || value->get<std::int64_t>() < low || value->get<std::int64_t>() > high)
+    const bool is_in_range = value->is_number_integer() &&
+                             (!value->is_number_unsigned() ||
+                              value->get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+    if (!is_in_range || value->get<std::int64_t>() < low || value->get<std::int64_t>() > high)
       refuse(fmt::format("'{}' must be an integer from {} to {}", name, low, high));
     return value->get<std::int64_t>();
   }

@@ -96,12 +96,12 @@ std::string response_schema(const Members& members, std::string_view text) {
 
 /// The members that both kinds of calls have.
 Call read_common(const Members& members, std::string_view text, const CallRules& rules, std::int64_t default_tokens) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kMaxTokens = std::numeric_limits<std::int32_t>::max();
   refuse_unsupported(members);
   Call call;
   call.model = members.text("model");
   call.choices = static_cast<std::size_t>(members.integer("n", 1, 1, static_cast<std::int64_t>(rules.choices)));
-  if (members.integer("best_of", static_cast<std::int64_t>(call.choices), 0, kMost) !=
+  if (members.integer("best_of", static_cast<std::int64_t>(call.choices), 0, kMaxTokens) !=
       static_cast<std::int64_t>(call.choices))
     refuse("'best_of' must equal 'n': Tern ranks no answers");
   call.streams = members.flag("stream", false);
@@ -110,8 +110,8 @@ Call read_common(const Members& members, std::string_view text, const CallRules&
     call.includes_usage = Members(*options).flag("include_usage", false);
   }
   TextRequest& request = call.request;
-  request.max_tokens = members.integer("max_tokens", default_tokens, 0, kMost);
-  request.max_tokens = members.integer("max_completion_tokens", request.max_tokens, 0, kMost);
+  request.max_tokens = members.integer("max_tokens", default_tokens, 0, kMaxTokens);
+  request.max_tokens = members.integer("max_completion_tokens", request.max_tokens, 0, kMaxTokens);
   if (rules.max_tokens > 0)
     request.max_tokens = request.max_tokens == 0 ? rules.max_tokens : std::min(request.max_tokens, rules.max_tokens);
   request.sampling = read_sampling(members, rules);
@@ -155,11 +155,11 @@ std::string content_text(const ParsedJson& content) {
   if (content.is_string()) return content.get<std::string>();
   if (!content.is_array()) refuse("a message's 'content' must be a string or an array of parts");
   std::string text;
-  for (const ParsedJson& part : content) {
-    const bool is_text = part.is_object() && part.value("type", ParsedJson("")) == "text" && part.contains("text") &&
-                         part["text"].is_string();
+  for (const ParsedJson& content_part : content) {
+    const bool is_text = content_part.is_object() && content_part.value("type", ParsedJson("")) == "text" &&
+                         content_part.contains("text") && content_part["text"].is_string();
     if (!is_text) refuse("a message's parts must be {\"type\": \"text\", \"text\": ...}: the model reads text alone");
-    text += part["text"].get<std::string>();
+    text += content_part["text"].get<std::string>();
   }
   return text;
 }
@@ -184,15 +184,15 @@ Call read_chat_call(std::string_view text, const CallRules& rules) {
   const ParsedJson* messages = members.find("messages");
   if (messages == nullptr || !messages->is_array() || messages->empty() || messages->size() > rules.messages)
     refuse(fmt::format("'messages' must be an array of 1 to {} messages", rules.messages));
-  ParsedJson plain = ParsedJson::array();
+  ParsedJson text_messages = ParsedJson::array();
   for (const ParsedJson& message : *messages) {
     if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
       refuse("a message must be an object with 'role' and 'content'");
-    ParsedJson one = message;
-    one["content"] = content_text(message.value("content", ParsedJson()));
-    plain.push_back(std::move(one));
+    ParsedJson text_message = message;
+    text_message["content"] = content_text(message.value("content", ParsedJson()));
+    text_messages.push_back(std::move(text_message));
   }
-  call.messages = plain.dump();
+  call.messages = text_messages.dump();
   if (const ParsedJson* variables = members.find("chat_template_kwargs")) {
     if (!variables->is_object()) refuse("'chat_template_kwargs' must be an object");
     call.template_variables = variables->dump();

@@ -41,8 +41,8 @@ std::string base64_of(const std::vector<float>& numbers) {
   }
   std::string text;
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](std::size_t at) {
-      return at < bytes.size() ? static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[at])) : 0U;
+    const auto byte = [&](std::size_t byte_index) {
+      return byte_index < bytes.size() ? static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[byte_index])) : 0U;
     };
     const std::uint32_t three = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
     for (std::size_t digit = 0; digit < 4; ++digit)

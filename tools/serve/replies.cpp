@@ -72,7 +72,7 @@ Json Replies::event(Json choice) const {
 Json Replies::logprobs(const std::vector<TextToken>& tokens) const {
   if (!has_logprobs_) return nullptr;
   if (is_chat_) {
-    const auto one = [&](std::int64_t token, double logprob) {
+    const auto token_entry = [&](std::int64_t token, double logprob) {
       const std::string text = token_text(token);
       Json bytes = Json::array();
       for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
@@ -80,9 +80,9 @@ Json Replies::logprobs(const std::vector<TextToken>& tokens) const {
     };
     Json content = Json::array();
     for (const TextToken& t : tokens) {
-      Json entry = one(t.token, t.logprob);
+      Json entry = token_entry(t.token, t.logprob);
       entry["top_logprobs"] = Json::array();
-      for (const TokenLogprob& top : t.top) entry["top_logprobs"].push_back(one(top.token, top.logprob));
+      for (const TokenLogprob& top : t.top) entry["top_logprobs"].push_back(token_entry(top.token, top.logprob));
       content.push_back(std::move(entry));
     }
     return {{"content", std::move(content)}};
@@ -92,7 +92,7 @@ Json Replies::logprobs(const std::vector<TextToken>& tokens) const {
     texts.push_back(token_text(t.token));
     chosen.push_back(t.logprob);
     Json top = Json::object();
-    for (const TokenLogprob& one : t.top) top[token_text(one.token)] = one.logprob;
+    for (const TokenLogprob& top_token : t.top) top[token_text(top_token.token)] = top_token.logprob;
     tops.push_back(std::move(top));
   }
   return {{"tokens", std::move(texts)}, {"token_logprobs", std::move(chosen)}, {"top_logprobs", std::move(tops)}};

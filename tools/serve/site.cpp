@@ -57,7 +57,7 @@ class ModelSite::Running {
       : call(std::move(received_call)),
         replies(std::move(call_replies)),
         client_is_gone_(std::move(client_is_gone)),
-        end_(end) {}
+        deadline_(end) {}
 
   const Call call;
   const Replies replies;
@@ -66,26 +66,26 @@ class ModelSite::Running {
   enum class State : std::uint8_t { goes_on, client_gone, too_late };
   State state() const {
     if (client_is_gone_()) return State::client_gone;
-    return Clock::now() >= end_ ? State::too_late : State::goes_on;
+    return Clock::now() >= deadline_ ? State::too_late : State::goes_on;
   }
 
-  /// Gives every part of every answer to `take(index, piece)` and its end to `finish(index, end)`, in turns. Stops
-  /// early at the time limit, without the client, or if `take` returns false.
+  /// Gives every part of every answer to `on_piece(index, piece)` and its end to `finish(index, end)`, in turns. Stops
+  /// early at the time limit, without the client, or if `on_piece` returns false.
   template <class Take, class Finish>
-  State run(const Take& take, const Finish& finish) {
-    std::vector<bool> ended(answers.size(), false);
+  State run(const Take& on_piece, const Finish& finish) {
+    std::vector<bool> is_ended(answers.size(), false);
     std::size_t open = answers.size();
     while (open > 0) {
-      if (const State now = state(); now != State::goes_on) return now;
+      if (const State current_state = state(); current_state != State::goes_on) return current_state;
       for (std::size_t i = 0; i < answers.size(); ++i) {
-        if (ended[i]) continue;
+        if (is_ended[i]) continue;
         TextPiece piece;
         // Waits for one answer; parts of the others wait no longer than a moment.
         const auto wait = open == 1 ? kPollClient : std::chrono::milliseconds(5);
         const TextAnswer::Next next = answers[i].next(piece, wait);
-        if (next == TextAnswer::Next::piece && !take(i, piece)) return State::client_gone;
+        if (next == TextAnswer::Next::piece && !on_piece(i, piece)) return State::client_gone;
         if (next != TextAnswer::Next::end) continue;
-        ended[i] = true;
+        is_ended[i] = true;
         --open;
         if (!finish(i, answers[i].end())) return State::client_gone;
       }
@@ -95,7 +95,7 @@ class ModelSite::Running {
 
  private:
   std::function<bool()> client_is_gone_;
-  Clock::time_point end_;
+  Clock::time_point deadline_;
 };
 
 ModelSite::ModelSite(TextEngine* engine, TextEmbedder* embedder, std::optional<ChatTemplate> chat, SiteOptions options)
@@ -139,15 +139,15 @@ http::Response ModelSite::route(const http::Request& request) {
   // A page of another site may call 127.0.0.1 under a name of its own: its Host differs.
   if (!options_.hosts.empty() && std::ranges::find(options_.hosts, request.header("Host")) == options_.hosts.end())
     return refusal(403, "unknown host name");
-  const bool reads = request.method == "GET" || request.method == "HEAD";
-  if (request.path == "/health") return reads ? health() : refusal(405, "use GET");
+  const bool is_read_request = request.method == "GET" || request.method == "HEAD";
+  if (request.path == "/health") return is_read_request ? health() : refusal(405, "use GET");
   if (!options_.api_key.empty() &&
       !http::is_equal_secret(request.header("Authorization"), "Bearer " + options_.api_key))
     return refusal(401, "the header 'Authorization: Bearer KEY' lacks this server's key", "invalid_api_key");
   const std::vector<std::string> names = models();
   const auto names_model = [&](const std::string& name) { return request.path == "/v1/models/" + name; };
   if (request.path == "/metrics" || request.path == "/v1/models" || std::ranges::any_of(names, names_model)) {
-    if (!reads) return refusal(405, "use GET");
+    if (!is_read_request) return refusal(405, "use GET");
     if (request.path != "/metrics") return models_or_one(request.path);
     http::Response response;
     response.type = "text/plain; version=0.0.4";
@@ -235,12 +235,12 @@ http::Response ModelSite::complete(const http::Request& request, bool is_chat) {
 http::Response ModelSite::whole_reply(Running& running) const {
   std::vector<std::string> texts(running.answers.size());
   std::vector<std::vector<TextToken>> tokens(texts.size());
-  const auto take = [&](std::size_t i, TextPiece& piece) {
+  const auto on_piece = [&](std::size_t i, TextPiece& piece) {
     texts[i] += piece.text;
     std::ranges::move(piece.tokens, std::back_inserter(tokens[i]));
     return true;
   };
-  const Running::State state = running.run(take, [](std::size_t, const TextEnd&) { return true; });
+  const Running::State state = running.run(on_piece, [](std::size_t, const TextEnd&) { return true; });
   if (state == Running::State::too_late) return refusal(504, "the answer took longer than this server's --time-limit");
   if (state == Running::State::client_gone) return refusal(499, "the client left");
   std::vector<Json> choices;
@@ -259,7 +259,7 @@ http::Response ModelSite::stream_reply(std::shared_ptr<Running> running) const {
   http::Response response;
   response.type = "text/event-stream";
   response.headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
-  response.stream = [running, is_chat = !running->call.messages.empty()](const http::Write& write) {
+  response.stream = [running, is_chat = !running->call.messages.empty()](const http::WriteBody& write) {
     const auto send = [&](const std::string& json) { return write("data: " + json + "\n\n"); };
     const Replies& replies = running->replies;
     Usage usage;
@@ -267,7 +267,7 @@ http::Response ModelSite::stream_reply(std::shared_ptr<Running> running) const {
       if (!send(dump(replies.first_event(i)))) return;
     }
     std::string problem;
-    const auto take = [&](std::size_t i, TextPiece& piece) {
+    const auto on_piece = [&](std::size_t i, TextPiece& piece) {
       if (piece.text.empty() && running->call.request.logprobs < 0) return true;
       return send(dump(replies.part_event(i, piece)));
     };
@@ -277,7 +277,7 @@ http::Response ModelSite::stream_reply(std::shared_ptr<Running> running) const {
       usage.add(end, i % running->call.choices == 0);
       return send(dump(replies.end_event(i, end)));
     };
-    const Running::State state = running->run(take, finish);
+    const Running::State state = running->run(on_piece, finish);
     if (state == Running::State::too_late) problem = "the answer took longer than this server's --time-limit";
     running->answers.clear();  // cancels answers under way
     if (state == Running::State::client_gone) return;

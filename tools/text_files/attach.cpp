@@ -17,17 +17,17 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string read_text_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream file(path, std::ios::binary);
   std::error_code error;
-  if (!in || !fs::is_regular_file(path, error))
+  if (!file || !fs::is_regular_file(path, error))
     fail(ErrorCode::io, fmt::format("cannot read {}", escape_name(path.string())));
   const std::uintmax_t size = fs::file_size(path, error);
   if (error || size > kMaxFileSize)
     fail(ErrorCode::invalid_argument, fmt::format("{} is too large: files of an archive have at most {} bytes",
                                                   escape_name(path.string()), kMaxFileSize));
   std::string text(static_cast<std::size_t>(size), '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (static_cast<std::size_t>(in.gcount()) != text.size())
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (static_cast<std::size_t>(file.gcount()) != text.size())
     fail(ErrorCode::io, fmt::format("cannot read all of {}", escape_name(path.string())));
   return text;
 }

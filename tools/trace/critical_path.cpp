@@ -18,7 +18,8 @@ bool takes_time(const TracedSpan& s) {
 /// Divides a thread's time into pieces: each moment belongs to the innermost open span. Spans are added by begin.
 class ThreadTimeDivider {
  public:
-  ThreadTimeDivider(const LoadedTrace& trace, std::vector<PathPiece>& pieces) : trace_(trace), pieces_(pieces) {}
+  ThreadTimeDivider(const LoadedTrace& trace, std::vector<PathPiece>& pieces_out)
+      : trace_(trace), pieces_(pieces_out) {}
 
   void add(std::size_t span) {
     const double begin = trace_.spans[span].begin;
@@ -63,24 +64,24 @@ struct PieceAt {
 }  // namespace
 
 std::map<TracePlace, std::vector<PathPiece>> pieces_of_places(const LoadedTrace& trace) {
-  std::map<TracePlace, std::vector<PathPiece>> places;
+  std::map<TracePlace, std::vector<PathPiece>> pieces_by_place;
   std::map<TracePlace, ThreadTimeDivider> dividers;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const TracedSpan& s = trace.spans[i];
     if (!takes_time(s)) continue;
     const TracePlace place(s.process, s.thread);
-    dividers.try_emplace(place, trace, places[place]).first->second.add(i);
+    dividers.try_emplace(place, trace, pieces_by_place[place]).first->second.add(i);
   }
   for (auto& [place, divider] : dividers) divider.finish();
-  return places;
+  return pieces_by_place;
 }
 
 std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
-  const std::map<TracePlace, std::vector<PathPiece>> places = pieces_of_places(trace);
+  const std::map<TracePlace, std::vector<PathPiece>> pieces_by_place = pieces_of_places(trace);
   std::unordered_map<std::int64_t, PieceAt> launches;
   std::vector<PieceAt> device_pieces;
   PieceAt current;
-  for (const auto& [place, pieces] : places) {
+  for (const auto& [place, pieces] : pieces_by_place) {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const TracedSpan& s = trace.spans[pieces[i].span];
       if (s.kind == TracedSpanKind::call && s.correlation != 0) launches[s.correlation] = {&pieces, i};
@@ -96,9 +97,9 @@ std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
     const PathPiece piece = current.piece();
     const TracedSpan& s = trace.spans[piece.span];
     if (s.waits) {
-      const auto later = std::ranges::upper_bound(device_pieces, piece.end, {}, end_of);
-      if (later != device_pieces.begin() && end_of(*(later - 1)) > piece.begin) {
-        current = *(later - 1);
+      const auto next_piece = std::ranges::upper_bound(device_pieces, piece.end, {}, end_of);
+      if (next_piece != device_pieces.begin() && end_of(*(next_piece - 1)) > piece.begin) {
+        current = *(next_piece - 1);
         continue;
       }
     }

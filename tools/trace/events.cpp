@@ -58,20 +58,20 @@ class Loader {
     return {[this](json&& event) { add(event); }};
   }
 
-  LoadedTrace finish(const json& rest) {
+  LoadedTrace finish(const json& other_members) {
     std::ranges::stable_sort(trace_.spans, [](const TracedSpan& a, const TracedSpan& b) {
       return a.begin != b.begin ? a.begin < b.begin : a.duration > b.duration;
     });
-    if (const auto info = rest.find("distributedInfo"); info != rest.end() && info->is_object()) {
+    if (const auto info = other_members.find("distributedInfo"); info != other_members.end() && info->is_object()) {
       const auto number = [&](const char* key, std::int64_t otherwise) {
-        const auto at = info->find(key);
-        return trace_integer(at == info->end() ? nullptr : &*at, otherwise);
+        const auto found = info->find(key);
+        return trace_integer(found == info->end() ? nullptr : &*found, otherwise);
       };
       trace_.rank = number("rank", -1);
       trace_.world_size = number("world_size", 1);
     }
-    trace_.is_merged = rest.contains("merged_ranks");
-    if (const auto dropped = rest.find("dropped_events"); dropped != rest.end())
+    trace_.is_merged = other_members.contains("merged_ranks");
+    if (const auto dropped = other_members.find("dropped_events"); dropped != other_members.end())
       trace_.dropped = static_cast<std::uint64_t>(std::max<std::int64_t>(0, trace_integer(&*dropped, 0)));
     return std::move(trace_);
   }
@@ -142,8 +142,8 @@ class Loader {
 const json* trace_arg(const json& event, const char* key) {
   const auto args = event.find("args");
   if (args == event.end() || !args->is_object()) return nullptr;
-  const auto at = args->find(key);
-  return at == args->end() ? nullptr : &*at;
+  const auto found = args->find(key);
+  return found == args->end() ? nullptr : &*found;
 }
 
 std::int64_t trace_integer(const json* value, std::int64_t otherwise) {
@@ -160,8 +160,8 @@ std::int64_t trace_integer(const json* value, std::int64_t otherwise) {
 }
 
 double trace_number(const json& event, const char* key) {
-  const auto at = event.find(key);
-  return at != event.end() && at->is_number() ? at->get<double>() : std::numeric_limits<double>::quiet_NaN();
+  const auto found = event.find(key);
+  return found != event.end() && found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
 LoadedTrace load_trace(const std::string& path) {

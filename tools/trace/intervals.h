@@ -24,10 +24,10 @@ class Intervals {
   }
   double covered() {
     std::ranges::sort(intervals_);
-    double sum = 0, reached = intervals_.empty() ? 0 : intervals_.front().first;
+    double sum = 0, covered_end = intervals_.empty() ? 0 : intervals_.front().first;
     for (const auto& [begin, end] : intervals_) {
-      sum += std::max(0.0, end - std::max(begin, reached));
-      reached = std::max(reached, end);
+      sum += std::max(0.0, end - std::max(begin, covered_end));
+      covered_end = std::max(covered_end, end);
     }
     return sum;
   }

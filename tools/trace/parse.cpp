@@ -17,9 +17,10 @@ using nlohmann::json;
 /// Receives the parser's values one by one; keeps a single event, and the data beside the events.
 class Handler final : public nlohmann::json_sax<json> {
  public:
-  /// `read`: bytes read by the parser; `token`: receives the value of `read` at the end of the previous token.
-  Handler(const TraceParse& parse, const std::size_t& read, std::size_t& token)
-      : parse_(parse), read_(read), token_(token) {}
+  /// `read_bytes`: bytes read by the parser; `token`: receives the value of `read_bytes` at the end of the previous
+  /// token.
+  Handler(const TraceParse& parse, const std::size_t& read_bytes, std::size_t& token)
+      : parse_(parse), read_bytes_(read_bytes), token_(token) {}
 
   bool null() override { return value(nullptr); }
   bool boolean(bool v) override { return value(v); }
@@ -33,26 +34,26 @@ class Handler final : public nlohmann::json_sax<json> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
-    token_ = read_;
+    token_ = read_bytes_;
     key_ = std::move(name);
     return count(key_);
   }
-  bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception& e) override {
-    error_position_ = at;
-    why_ = e.what();
+  bool parse_error(std::size_t byte_index, const std::string&, const nlohmann::detail::exception& e) override {
+    error_position_ = byte_index;
+    reason_ = e.what();
     return false;
   }
 
   std::size_t error_position() const { return error_position_; }
-  const std::string& why() const { return why_; }
+  const std::string& reason() const { return reason_; }
   json take_rest() {
     if (!is_object_) return json::object();
     return std::move(root_);
   }
 
  private:
-  bool refuse(std::string why) {
-    why_ = std::move(why);
+  bool refuse(std::string reason) {
+    reason_ = std::move(reason);
     return false;
   }
 
@@ -87,14 +88,14 @@ class Handler final : public nlohmann::json_sax<json> {
 
   template <class T>
   bool value(T&& v) {
-    token_ = read_;
+    token_ = read_bytes_;
     if (stack_.empty()) return refuse("a trace must be an object or a list of events");
     if (stack_.back() == nullptr) return refuse("an event must be an object");
     return insert_value(json(std::forward<T>(v))) != nullptr;
   }
 
   bool open(json&& v) {
-    token_ = read_;
+    token_ = read_bytes_;
     if (stack_.size() >= TraceParse::kMaxDepth)
       return refuse(fmt::format("values are nested deeper than {}", TraceParse::kMaxDepth));
     if (stack_.empty()) {
@@ -119,7 +120,7 @@ class Handler final : public nlohmann::json_sax<json> {
   }
 
   bool close() {
-    token_ = read_;
+    token_ = read_bytes_;
     stack_.pop_back();
     if (stack_.empty() || stack_.back() != nullptr || event_.is_null()) return true;
     values_ = outer_values_;
@@ -128,12 +129,12 @@ class Handler final : public nlohmann::json_sax<json> {
   }
 
   const TraceParse& parse_;
-  const std::size_t& read_;
+  const std::size_t& read_bytes_;
   std::size_t& token_;
   json root_, event_;
   bool is_object_ = false;
   std::vector<json*> stack_;
-  std::string key_, why_;
+  std::string key_, reason_;
   std::size_t values_ = 0, outer_values_ = 0, error_position_ = 0;
 };
 
@@ -145,22 +146,22 @@ struct Characters {
   using pointer = const char*;
   using reference = char;
   std::streambuf* buffer = nullptr;
-  std::size_t* read = nullptr;
+  std::size_t* read_bytes = nullptr;
   const std::string* name = nullptr;   ///< the file's
   const std::size_t* token = nullptr;  ///< bytes read at the end of the last token
 
   char operator*() const { return static_cast<char>(buffer->sgetc()); }
   Characters& operator++() {
     buffer->sbumpc();
-    if (++*read - *token > TraceParse::kMaxTokenBytes)
+    if (++*read_bytes - *token > TraceParse::kMaxTokenBytes)
       fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: a text has more than {} bytes",
                                             escape_name(*name), *token, TraceParse::kMaxTokenBytes));
     return *this;
   }
   Characters operator++(int) {
-    const Characters before = *this;
+    const Characters old_position = *this;
     ++*this;
-    return before;
+    return old_position;
   }
   bool is_at_end() const {
     using Traits = std::char_traits<char>;
@@ -172,13 +173,13 @@ struct Characters {
 }  // namespace
 
 json parse_trace(std::istream& text, const std::string& name, const TraceParse& parse) {
-  std::size_t read = 0, token = 0;
-  Handler handler(parse, read, token);
-  const bool valid = json::sax_parse(Characters{text.rdbuf(), &read, &name, &token}, Characters{}, &handler);
+  std::size_t read_bytes = 0, token = 0;
+  Handler handler(parse, read_bytes, token);
+  const bool valid = json::sax_parse(Characters{text.rdbuf(), &read_bytes, &name, &token}, Characters{}, &handler);
   if (!valid) {
-    fail(ErrorCode::bad_file,
-         fmt::format("{}: byte {}: not a trace: {}", escape_name(name),
-                     handler.error_position() > 0 ? handler.error_position() : read, escape_name(handler.why())));
+    fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: {}", escape_name(name),
+                                          handler.error_position() > 0 ? handler.error_position() : read_bytes,
+                                          escape_name(handler.reason())));
   }
   return handler.take_rest();
 }

@@ -196,7 +196,7 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
   double first = std::numeric_limits<double>::infinity(), last = -first;
   const auto add = [&](std::string_view op, const OpPlace& place, bool counts, double host, double device,
                        const TracedSpan& span) {
-    const auto to = [&](Sums& sums, std::string_view name) {
+    const auto add_to = [&](Sums& sums, std::string_view name) {
       TraceSum& sum = sums[std::string(name)];
       sum.count += counts ? 1 : 0;
       sum.host += host;
@@ -205,9 +205,9 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
       sum.flops += span.flops;
       sum.bytes += span.bytes;
     };
-    to(ops, op);
-    to(modules, place.module.empty() ? std::string_view("(none)") : place.module);
-    if (!place.annotation.empty()) to(annotations, place.annotation);
+    add_to(ops, op);
+    add_to(modules, place.module.empty() ? std::string_view("(none)") : place.module);
+    if (!place.annotation.empty()) add_to(annotations, place.annotation);
   };
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const TracedSpan& span = trace.spans[i];

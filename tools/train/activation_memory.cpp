@@ -16,25 +16,25 @@ namespace tern {
 
 namespace {
 
-struct Unit {
+struct ByteUnit {
   std::string_view name;
   double bytes;
 };
-constexpr Unit kUnits[] = {{"", 1},     {"B", 1},     {"kB", 1e3},        {"KB", 1e3},        {"MB", 1e6},
-                           {"GB", 1e9}, {"TB", 1e12}, {"KiB", 1LL << 10}, {"MiB", 1LL << 20}, {"GiB", 1LL << 30}};
+constexpr ByteUnit kUnits[] = {{"", 1},     {"B", 1},     {"kB", 1e3},        {"KB", 1e3},        {"MB", 1e6},
+                               {"GB", 1e9}, {"TB", 1e12}, {"KiB", 1LL << 10}, {"MiB", 1LL << 20}, {"GiB", 1LL << 30}};
 
 }  // namespace
 
-std::uint64_t parse_bytes(const std::string& text, std::string_view option, std::string_view others) {
+std::uint64_t parse_bytes(const std::string& text, std::string_view option, std::string_view other_values) {
   double number = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
-  for (const Unit& unit : kUnits) {
+  for (const ByteUnit& unit : kUnits) {
     if (error == std::errc() && std::string_view(stop, end) == unit.name && number > 0 && number * unit.bytes < 1e18)
       return static_cast<std::uint64_t>(number * unit.bytes);
   }
   fail(ErrorCode::invalid_argument,
-       fmt::format("{} takes bytes such as 512MB or 1.5GB{}, not '{}'", option, others, escape_name(text)));
+       fmt::format("{} takes bytes such as 512MB or 1.5GB{}, not '{}'", option, other_values, escape_name(text)));
 }
 
 std::optional<std::uint64_t> parse_activation_memory(const std::string& text) {

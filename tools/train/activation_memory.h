@@ -20,8 +20,8 @@ struct LimitedMethod {
 };
 
 /// Bytes of "64MB", "1.5GB" or "65536". Fails (invalid_argument) for other text; the message names the `option` and its
-/// `others`: "--activation-memory", ", or least".
-std::uint64_t parse_bytes(const std::string& text, std::string_view option, std::string_view others = "");
+/// `other_values`: "--activation-memory", ", or least".
+std::uint64_t parse_bytes(const std::string& text, std::string_view option, std::string_view other_values = "");
 /// The same; empty for "least".
 std::optional<std::uint64_t> parse_activation_memory(const std::string& text);
 

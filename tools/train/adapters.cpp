@@ -20,7 +20,7 @@ std::vector<double> doubles(const Tensor& t) {
   return values;
 }
 
-HostTensor times(const Tensor& t, double factor) {
+HostTensor product_tensor(const Tensor& t, double factor) {
   HostTensor result{t.dtype(), {t.sizes().begin(), t.sizes().end()}, std::vector<std::byte>(t.byte_size())};
   std::vector<double> values = doubles(t);
   for (double& v : values) v *= factor;
@@ -30,24 +30,24 @@ HostTensor times(const Tensor& t, double factor) {
 
 void add_product(const State& w, const std::vector<double>& a, const std::vector<double>& b, const Adapter& adapter,
                  std::vector<std::byte>& storage) {
-  const std::size_t out = adapter.output_axis(), in = adapter.input_axis();
-  const std::int64_t rows = w.type.shape[out].value(), columns = w.type.shape[in].value();
-  const std::int64_t row = w.strides[out], column = w.strides[in];
+  const std::size_t row_axis = adapter.output_axis(), column_axis = adapter.input_axis();
+  const std::int64_t rows = w.type.shape[row_axis].value(), columns = w.type.shape[column_axis].value();
+  const std::int64_t row = w.strides[row_axis], column = w.strides[column_axis];
   const std::int64_t size = element_size(w.type.dtype);
   std::vector<double> sum(static_cast<std::size_t>(columns));
   for (std::int64_t r = 0; r < rows; ++r) {
     std::ranges::fill(sum, 0.0);
     for (std::int64_t k = 0; k < adapter.rank; ++k) {
-      const double left = b[static_cast<std::size_t>(r * adapter.rank + k)];
+      const double factor = b[static_cast<std::size_t>(r * adapter.rank + k)];
       const double* const right = a.data() + k * columns;
-      for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += left * right[c];
+      for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += factor * right[c];
     }
     for (std::int64_t c = 0; c < columns; ++c) {
-      std::byte* const at = storage.data() + (w.offset + r * row + c * column) * size;
+      std::byte* const element = storage.data() + (w.offset + r * row + c * column) * size;
       double value = 0;
-      convert(at, w.type.dtype, &value, DType::f64, 1);
+      convert(element, w.type.dtype, &value, DType::f64, 1);
       value += adapter.scale() * sum[static_cast<std::size_t>(c)];
-      convert(&value, DType::f64, at, w.type.dtype, 1);
+      convert(&value, DType::f64, element, w.type.dtype, 1);
     }
   }
 }
@@ -72,8 +72,8 @@ void write_adapters(const Model& model, const Session& session, const std::strin
     const std::string module = std::string(kPeft) + a.module;
     const Tensor down = matrix_value(*model.program(), session, a.a);
     const Tensor up = matrix_value(*model.program(), session, a.b);
-    file.tensors.emplace_back(module + std::string(training::kLoraA), times(down, 1));
-    file.tensors.emplace_back(module + std::string(training::kLoraB), times(up, one_scale ? 1 : a.scale()));
+    file.tensors.emplace_back(module + std::string(training::kLoraA), product_tensor(down, 1));
+    file.tensors.emplace_back(module + std::string(training::kLoraB), product_tensor(up, one_scale ? 1 : a.scale()));
   }
   const Adapter& first = adapters[0];
   file.metadata = {{"r", fmt::format("{}", first.rank)},
@@ -83,13 +83,13 @@ void write_adapters(const Model& model, const Session& session, const std::strin
 }
 
 void merge_adapters(const Program& program, const Session& session, const std::vector<Adapter>& adapters,
-                    std::map<std::uint32_t, std::vector<std::byte>>& changed) {
+                    std::map<std::uint32_t, std::vector<std::byte>>& changed_storages) {
   for (const Adapter& adapter : adapters) {
     const State& w = program.states[adapter.weight];
-    auto [entry, is_new] = changed.try_emplace(w.storage);
+    auto [entry, is_new] = changed_storages.try_emplace(w.storage);
     if (is_new) {
-      const auto before = program.source->bytes(w.storage);
-      entry->second.assign(before.begin(), before.end());
+      const auto old_bytes = program.source->bytes(w.storage);
+      entry->second.assign(old_bytes.begin(), old_bytes.end());
     }
     add_product(w, doubles(matrix_value(program, session, adapter.a)),
                 doubles(matrix_value(program, session, adapter.b)), adapter, entry->second);

@@ -22,6 +22,6 @@ void write_adapters(const Model& model, const Session& session, const std::strin
 
 /// W + scale B A, or averages of B and A, summed in float64 and rounded once: new bytes of the weights' storages.
 void merge_adapters(const Program& program, const Session& session, const std::vector<Adapter>& adapters,
-                    std::map<std::uint32_t, std::vector<std::byte>>& changed);
+                    std::map<std::uint32_t, std::vector<std::byte>>& changed_storages);
 
 }  // namespace tern::train

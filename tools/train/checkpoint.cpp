@@ -58,22 +58,22 @@ void Checkpoints::remove_unfinished() const {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(platform::path_of(folder_), none)) {
     const std::string name = platform::text_of(entry.path().filename());
-    const std::size_t at = name.find(mark);
-    if (!name.starts_with(kPrefix) || at == std::string::npos) continue;
+    const std::size_t mark_position = name.find(mark);
+    if (!name.starts_with(kPrefix) || mark_position == std::string::npos) continue;
     long process = 0;
-    std::from_chars(name.data() + at + mark.size(), name.data() + name.size(), process);
-    const bool writes = process != platform::process_number() && platform::is_running(process);
-    if (!writes) fs::remove(entry.path(), none);
+    std::from_chars(name.data() + mark_position + mark.size(), name.data() + name.size(), process);
+    const bool is_being_written = process != platform::process_number() && platform::is_running(process);
+    if (!is_being_written) fs::remove(entry.path(), none);
   }
 }
 
 /// Keeps later checkpoints: they may belong to another run, or be wanted by the user.
 void Checkpoints::remove_before(std::uint64_t step) const {
-  std::vector<std::uint64_t> before = steps();
-  std::erase_if(before, [&](std::uint64_t s) { return s >= step; });
+  std::vector<std::uint64_t> earlier_steps = steps();
+  std::erase_if(earlier_steps, [&](std::uint64_t s) { return s >= step; });
   std::error_code none;
-  for (std::size_t i = 0; i + kRetainedCheckpoints - 1 < before.size(); ++i)
-    fs::remove(platform::path_of(path(before[i])), none);
+  for (std::size_t i = 0; i + kRetainedCheckpoints - 1 < earlier_steps.size(); ++i)
+    fs::remove(platform::path_of(path(earlier_steps[i])), none);
 }
 
 void Checkpoints::remove() const {
@@ -87,10 +87,10 @@ std::string Checkpoints::save(const Model& model, const Session& session, const 
                               const Settings& settings, const std::vector<std::uint64_t>& offsets,
                               const Patience& patience) const {
   make_durable_folder(folder_);
-  const std::string to = path(history.position.step);
-  write_safetensors(to, checkpoint_of(model, session, history, settings, offsets, patience), true);
+  const std::string checkpoint_path = path(history.position.step);
+  write_safetensors(checkpoint_path, checkpoint_of(model, session, history, settings, offsets, patience), true);
   remove_before(history.position.step);
-  return to;
+  return checkpoint_path;
 }
 
 std::optional<NamedTensors> Checkpoints::newest(const Model& model, const Settings& settings, const RunLength& extent,
@@ -98,19 +98,19 @@ std::optional<NamedTensors> Checkpoints::newest(const Model& model, const Settin
   remove_unfinished();
   std::vector<std::uint64_t> all_steps = steps();
   for (; !all_steps.empty(); all_steps.pop_back()) {
-    const std::string from = path(all_steps.back());
+    const std::string checkpoint_path = path(all_steps.back());
     std::optional<NamedTensors> file;
     try {
-      file = read_checkpoint(from);
+      file = read_checkpoint(checkpoint_path);
       history_of(*file, extent);
       random_offsets_of(*file);
       states_of(*file, model);
     } catch (const Error& e) {
-      warnings.push_back(fmt::format("cannot read {}: {}", escape_name(from), e.what()));
-      if (file) require_same(*file, settings, from);
+      warnings.push_back(fmt::format("cannot read {}: {}", escape_name(checkpoint_path), e.what()));
+      if (file) require_same(*file, settings, checkpoint_path);
       continue;
     }
-    require_same(*file, settings, from);
+    require_same(*file, settings, checkpoint_path);
     return file;
   }
   if (warnings.empty()) return {};

@@ -89,15 +89,15 @@ std::uint64_t metadata_count(const NamedTensors& file, const std::string& key) {
 
 /// Checks the position: a continued run must not read samples beyond the data.
 void require_within(const History& h, const RunLength& extent) {
-  const Position& at = h.position;
-  if (at.step > extent.steps || at.batch >= extent.batches) {
-    fail(ErrorCode::bad_file, fmt::format("its position is invalid: batch {} of {}, step {} of {}", at.batch,
-                                          extent.batches, at.step, extent.steps));
+  const Position& history_position = h.position;
+  if (history_position.step > extent.steps || history_position.batch >= extent.batches) {
+    fail(ErrorCode::bad_file, fmt::format("its position is invalid: batch {} of {}, step {} of {}",
+                                          history_position.batch, extent.batches, history_position.step, extent.steps));
   }
-  if (at.step != h.losses.size() || at.epoch != h.epochs.size()) {
+  if (history_position.step != h.losses.size() || history_position.epoch != h.epochs.size()) {
     fail(ErrorCode::bad_file,
          fmt::format("its history has {} losses and {} epochs, but its position is step {} and epoch {}",
-                     h.losses.size(), h.epochs.size(), at.step, at.epoch));
+                     h.losses.size(), h.epochs.size(), history_position.step, history_position.epoch));
   }
 }
 
@@ -125,18 +125,20 @@ NamedTensors checkpoint_of(const Model& model, const Session& session, const His
                               tensor_of(DType::f64, {length(history.gradient_norms.size())}, history.gradient_norms));
   }
   if (!history.epochs.empty() && !history.epochs[0].metrics.empty()) {
-    std::vector<double> all;
-    for (const EpochFigures& e : history.epochs) all.insert(all.end(), e.metrics.begin(), e.metrics.end());
+    std::vector<double> all_metrics;
+    for (const EpochFigures& e : history.epochs)
+      all_metrics.insert(all_metrics.end(), e.metrics.begin(), e.metrics.end());
     const std::int64_t metrics = length(history.epochs[0].metrics.size());
-    file.tensors.emplace_back(kMetrics, tensor_of(DType::f64, {length(history.epochs.size()), metrics}, all));
+    file.tensors.emplace_back(kMetrics, tensor_of(DType::f64, {length(history.epochs.size()), metrics}, all_metrics));
   }
   patience.add_to(file);
   if (!history.further_losses.empty()) {
-    std::vector<double> all;
+    std::vector<double> flat_losses;
     for (const std::vector<double>& losses : history.further_losses)
-      all.insert(all.end(), losses.begin(), losses.end());
+      flat_losses.insert(flat_losses.end(), losses.begin(), losses.end());
     file.tensors.emplace_back(
-        kFurther, tensor_of(DType::f64, {length(history.further_losses.size()), length(history.losses.size())}, all));
+        kFurther,
+        tensor_of(DType::f64, {length(history.further_losses.size()), length(history.losses.size())}, flat_losses));
   }
   file.tensors.emplace_back(kEpochs, tensor_of(DType::f64, {length(history.epochs.size()), length(kFigures)}, figures));
   file.tensors.emplace_back(kSums, tensor_of(DType::f64, {1}, std::vector<double>{history.loss_sum}));
@@ -183,18 +185,19 @@ History history_of(const NamedTensors& file, const RunLength& extent) {
     const std::size_t steps = h.losses.size();
     if (values.empty() || values.size() % steps != 0)
       fail(ErrorCode::bad_file, "the losses of further steps in the checkpoint are of another number");
-    for (auto at = values.begin(); at != values.end(); at += static_cast<std::ptrdiff_t>(steps))
-      h.further_losses.emplace_back(at, at + static_cast<std::ptrdiff_t>(steps));
+    for (auto epoch_losses = values.begin(); epoch_losses != values.end();
+         epoch_losses += static_cast<std::ptrdiff_t>(steps))
+      h.further_losses.emplace_back(epoch_losses, epoch_losses + static_cast<std::ptrdiff_t>(steps));
   }
   const std::vector<double> numbers = doubles(*epochs);
   for (std::size_t i = 0; i + kFigures <= numbers.size(); i += kFigures) h.epochs.push_back(figures_of(&numbers[i]));
   if (const HostTensor* metrics = file.find(kMetrics); metrics != nullptr && !h.epochs.empty()) {
     const std::vector<double> values = metrics->dtype == DType::f64 ? doubles(*metrics) : std::vector<double>();
-    const std::size_t each = values.size() / h.epochs.size();
-    if (each == 0 || values.size() != each * h.epochs.size())
+    const std::size_t metrics_per_epoch = values.size() / h.epochs.size();
+    if (metrics_per_epoch == 0 || values.size() != metrics_per_epoch * h.epochs.size())
       fail(ErrorCode::bad_file, "the metrics in the checkpoint are of another number");
     for (std::size_t i = 0; i < h.epochs.size(); ++i)
-      h.epochs[i].metrics.assign(&values[i * each], &values[i * each] + each);
+      h.epochs[i].metrics.assign(&values[i * metrics_per_epoch], &values[i * metrics_per_epoch] + metrics_per_epoch);
   }
   require_within(h, extent);
   return h;
@@ -210,31 +213,31 @@ std::vector<std::uint64_t> random_offsets_of(const NamedTensors& file) {
 
 void restore(const NamedTensors& file, const Model& model, const RunLength& extent, const Ranks& ranks,
              Session& session, History& history) {
-  History there = history_of(file, extent);
+  History saved_history = history_of(file, extent);
   const std::vector<std::uint64_t> offsets = random_offsets_of(file);
-  const auto own = static_cast<std::size_t>(ranks.rank());  // a new rank gets its own stream
+  const auto rank_index = static_cast<std::size_t>(ranks.rank());  // a new rank gets its own stream
   const RandomPosition random{ranks.seed_of(metadata_count(file, "random.seed")),
-                              offsets[own < offsets.size() ? own : 0]};
+                              offsets[rank_index < offsets.size() ? rank_index : 0]};
   for (const auto& [name, value] : states_of(file, model)) session.write_state(name, value);
   session.set_random_position(random);
-  history = std::move(there);
+  history = std::move(saved_history);
 }
 
 void require_same(const NamedTensors& file, const Settings& settings, const std::string& path) {
-  std::string others;
+  std::string differences;
   for (const auto& [key, value] : settings) {
     if (key == "ranks") continue;  // batches and positions count the samples of all ranks
     const auto found = file.metadata.find(std::string(kSetting) + key);
-    const std::string before = found == file.metadata.end() ? "nothing" : found->second;
-    if (before != value)
-      others += fmt::format("\n  {}: {} there, {} now", key, escape_name(before), escape_name(value));
+    const std::string saved_value = found == file.metadata.end() ? "nothing" : found->second;
+    if (saved_value != value)
+      differences += fmt::format("\n  {}: {} there, {} now", key, escape_name(saved_value), escape_name(value));
   }
-  if (!others.empty()) {
+  if (!differences.empty()) {
     throw Error(
         ErrorCode::invalid_argument,  // several lines, unlike the messages of fail()
         fmt::format(
             "--resume: {} belongs to another run:{}\nGive the same options, or another folder with --checkpoint",
-            escape_name(path), others));
+            escape_name(path), differences));
   }
 }
 

@@ -44,8 +44,8 @@ std::string ranks_text(int ranks) {
   return ranks == 1 ? "" : fmt::format(", shared by {} ranks", ranks);
 }
 
-bool is_data(const ValueInfo& input, std::string_view without) {
-  return input.fixed.empty() && input.name != without;
+bool is_data(const ValueInfo& input, std::string_view excluded_input) {
+  return input.fixed.empty() && input.name != excluded_input;
 }
 
 std::vector<OutputOption> outputs_of(const TrainOptions& o) {
@@ -71,12 +71,12 @@ void check_outputs(const TrainOptions& o) {
   }
 }
 
-void check_array_names(const FunctionInfo& f, std::string_view without, const ArrayNames& names) {
+void check_array_names(const FunctionInfo& f, std::string_view excluded_input, const ArrayNames& names) {
   for (const auto& [input, array] : names) {
     std::string inputs;
     bool found = false;
     for (const ValueInfo& i : f.inputs) {
-      if (!is_data(i, without)) continue;
+      if (!is_data(i, excluded_input)) continue;
       found = found || i.name == input;
       inputs += (inputs.empty() ? "" : ", ") + escape_name(i.name);
     }
@@ -88,24 +88,24 @@ void check_array_names(const FunctionInfo& f, std::string_view without, const Ar
   }
 }
 
-void check_batches(const FunctionInfo& f, std::string_view without, const Batches& b, const std::string& file) {
-  const std::uint64_t full = b.samples / b.batch, left = b.drop_last ? 0 : b.samples % b.batch;
-  if (full == 0 && left == 0)
+void check_batches(const FunctionInfo& f, std::string_view excluded_input, const Batches& b, const std::string& file) {
+  const std::uint64_t full = b.samples / b.batch, last_batch = b.drop_last ? 0 : b.samples % b.batch;
+  if (full == 0 && last_batch == 0)
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: {} {}, but a batch has {}", file, b.samples, b.description, b.batch));
   for (const ValueInfo& input : f.inputs) {
-    if (!is_data(input, without) || input.sizes.empty()) continue;
+    if (!is_data(input, excluded_input) || input.sizes.empty()) continue;
     const SizeInfo& size = input.sizes[0];
     if (full > 0 && !takes_shares(size, b.batch, b.ranks)) {
       fail(ErrorCode::invalid_argument, fmt::format("--batch {}{}: the input '{}' takes batches of {}", b.batch,
                                                     ranks_text(b.ranks), escape_name(input.name), taken_text(size)));
     }
-    if (left > 0 && !takes_shares(size, left, b.ranks)) {
+    if (last_batch > 0 && !takes_shares(size, last_batch, b.ranks)) {
       fail(ErrorCode::invalid_argument,
            fmt::format("{}: of {} {}, {} are left after the last batch of {}{}, but the input '{}' takes batches of "
                        "{}; give another --batch, or leave them out with --drop-last",
-                       file, b.samples, b.description, left, b.batch, ranks_text(b.ranks), escape_name(input.name),
-                       taken_text(size)));
+                       file, b.samples, b.description, last_batch, b.batch, ranks_text(b.ranks),
+                       escape_name(input.name), taken_text(size)));
     }
   }
 }

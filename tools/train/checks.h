@@ -20,7 +20,7 @@ void check_outputs(const TrainOptions& options);
 
 /// Fails (invalid_argument) if `names` contains a name other than the function's inputs: a typing error would go
 /// unnoticed, and the array of the input's own name would be used.
-void check_array_names(const FunctionInfo& f, std::string_view without, const ArrayNames& names);
+void check_array_names(const FunctionInfo& f, std::string_view excluded_input, const ArrayNames& names);
 
 /// Number of samples taken by a function in batches of `batch`.
 struct Batches {
@@ -30,7 +30,8 @@ struct Batches {
   int ranks = 1;            ///< ranks sharing each batch
 };
 /// Fails (invalid_argument) if there is no batch, or the inputs do not accept batches of these sizes.
-void check_batches(const FunctionInfo& f, std::string_view without, const Batches& batches, const std::string& file);
+void check_batches(const FunctionInfo& f, std::string_view excluded_input, const Batches& batches,
+                   const std::string& file);
 
 /// Fails (runtime) if a trained parameter is not finite: the run has lost its progress.
 void check_parameters(const Model& model, const Session& session, std::uint64_t step);

@@ -31,9 +31,9 @@ std::vector<Point> smoothed(const std::vector<double>& losses, std::size_t point
 }
 
 double CurveAxes::height(double loss) const {
-  const double share =
+  const double fraction =
       logarithmic ? std::log(std::max(loss, low) / low) / std::log(high / low) : (loss - low) / (high - low);
-  return std::clamp(share, 0.0, 1.0);
+  return std::clamp(fraction, 0.0, 1.0);
 }
 
 double CurveAxes::loss(double height) const {
@@ -63,15 +63,15 @@ std::string curve_text(const Curve& curve, std::size_t columns, std::size_t rows
   const CurveAxes axes = axes_of(curve);
   const std::size_t width = std::max<std::size_t>(columns > kScale + 1 ? columns - kScale - 1 : 0, 10);
   std::vector<std::string> lines(rows, std::string(width, ' '));
-  const auto put = [&](const std::vector<Point>& points, char mark) {
+  const auto plot_points = [&](const std::vector<Point>& points, char mark) {
     for (const Point& p : points) {
       const auto x = static_cast<std::size_t>(p.step / axes.last_step * static_cast<double>(width - 1));
       const auto y = static_cast<std::size_t>(std::lround((1 - axes.height(p.loss)) * static_cast<double>(rows - 1)));
       lines[y][x] = mark;
     }
   };
-  put(curve.trained, '*');
-  put(curve.held_out, 'o');
+  plot_points(curve.trained, '*');
+  plot_points(curve.held_out, 'o');
   std::string text = curve.held_out.empty() ? "loss\n" : "loss: * trained, o held out\n";
   for (std::size_t i = 0; i < rows; ++i) {
     while (!lines[i].empty() && lines[i].back() == ' ') lines[i].pop_back();

@@ -31,17 +31,17 @@ std::string line(const CurveAxes& a, const std::vector<Point>& points, const cha
 }
 
 std::string xml(const std::string& text) {
-  std::string out;
+  std::string escaped;
   for (char c : escape_name(text, 400)) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '"': escaped += "&quot;"; break;
+      default: escaped += c;
     }
   }
-  return out;
+  return escaped;
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ std::string curve_svg(const Curve& curve, const std::string& title) {
       "<text class=\"head\" x=\"{3}\" y=\"24\">{4}</text>\n",
       kWidth, kHeight, kStyle, kLeft, xml(title));
   for (int i = 0; i < kTicks; ++i) {
-    const double share = static_cast<double>(i) / (kTicks - 1), loss = a.loss(share), step = share * a.last_step;
+    const double fraction = static_cast<double>(i) / (kTicks - 1), loss = a.loss(fraction),
+                 step = fraction * a.last_step;
     const double y = y_of(a, loss), x = x_of(a, step);
     svg += fmt::format(
         "<line class=\"grid\" stroke=\"#d0d7de\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"

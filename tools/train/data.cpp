@@ -31,17 +31,18 @@ bool has_sign(DType t) {
   return t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i64;
 }
 
-/// True if every value of `from` is a value of `to`.
-bool widens(DType from, DType to) {
-  if (from == to) return true;
-  if (is_complex(from) || is_complex(to) || to == DType::boolean) return false;
-  const int bits = from == DType::boolean ? 1 : element_size(from) * 8 - (has_sign(from) ? 1 : 0);
-  if (is_whole(from) && is_whole(to))
-    return has_sign(to) ? bits <= element_size(to) * 8 - 1 : !has_sign(from) && bits <= element_size(to) * 8;
-  if (is_whole(from)) return significant_bits(to) >= bits && to != DType::f16;
-  if (is_whole(to)) return false;
-  return (to == DType::f64 && significant_bits(from) > 0) ||
-         (to == DType::f32 && (from == DType::f16 || from == DType::bf16));
+/// True if every value of `source` is a value of `target`.
+bool widens(DType source, DType target) {
+  if (source == target) return true;
+  if (is_complex(source) || is_complex(target) || target == DType::boolean) return false;
+  const int bits = source == DType::boolean ? 1 : element_size(source) * 8 - (has_sign(source) ? 1 : 0);
+  if (is_whole(source) && is_whole(target))
+    return has_sign(target) ? bits <= element_size(target) * 8 - 1
+                            : !has_sign(source) && bits <= element_size(target) * 8;
+  if (is_whole(source)) return significant_bits(target) >= bits && target != DType::f16;
+  if (is_whole(target)) return false;
+  return (target == DType::f64 && significant_bits(source) > 0) ||
+         (target == DType::f32 && (source == DType::f16 || source == DType::bf16));
 }
 
 std::string wanted_text(const ValueInfo& input) {
@@ -61,10 +62,10 @@ std::string wanted_text(const ValueInfo& input) {
 }
 
 void check_sizes(const MappedTensors& file, const MappedTensor& t, const ValueInfo& input) {
-  bool fits = t.sizes.size() == input.sizes.size() && !t.sizes.empty();
-  for (std::size_t a = 1; fits && a < t.sizes.size(); ++a)
-    fits = !input.sizes[a].constant || input.sizes[a].value == t.sizes[a];
-  if (!fits) {
+  bool shapes_match = t.sizes.size() == input.sizes.size() && !t.sizes.empty();
+  for (std::size_t a = 1; shapes_match && a < t.sizes.size(); ++a)
+    shapes_match = !input.sizes[a].constant || input.sizes[a].value == t.sizes[a];
+  if (!shapes_match) {
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: array '{}' is {}{}, but the input '{}' takes {}; the first size of an array counts samples",
                      file.file(), escape_name(t.name), name_of(t.dtype), sizes_text(t.sizes), escape_name(input.name),
@@ -82,21 +83,21 @@ void check_type(const MappedTensors& file, const MappedTensor& t, const ValueInf
 
 }  // namespace
 
-TrainingData::TrainingData(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast,
+TrainingData::TrainingData(const FunctionInfo& f, std::string_view excluded_input, const std::string& path, bool cast,
                            const ArrayNames& names)
-    : TrainingData(f, without, MappedTensors::open(path), cast, names) {}
+    : TrainingData(f, excluded_input, MappedTensors::open(path), cast, names) {}
 
-TrainingData::TrainingData(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast,
+TrainingData::TrainingData(const FunctionInfo& f, std::string_view excluded_input, MappedTensors file, bool cast,
                            const ArrayNames& names)
     : file_(std::move(file)) {
   std::size_t position = 0;
   for (const ValueInfo& input : f.inputs) {
-    if (!input.fixed.empty() || input.name == without) continue;
-    const auto named = names.find(input.name);
-    const MappedTensor* t = file_.find(named == names.end() ? input.name : named->second);
-    if (t == nullptr && named == names.end()) t = file_.find(fmt::format("in{}", position));
+    if (!input.fixed.empty() || input.name == excluded_input) continue;
+    const auto renamed = names.find(input.name);
+    const MappedTensor* t = file_.find(renamed == names.end() ? input.name : renamed->second);
+    if (t == nullptr && renamed == names.end()) t = file_.find(fmt::format("in{}", position));
     ++position;
-    if (t == nullptr) fail_missing(file_, input, named == names.end() ? input.name : named->second);
+    if (t == nullptr) fail_missing(file_, input, renamed == names.end() ? input.name : renamed->second);
     check_sizes(file_, *t, input);
     check_type(file_, *t, input, cast);
     const auto count = static_cast<std::uint64_t>(t->sizes[0]);
@@ -116,20 +117,21 @@ TrainingData::TrainingData(const FunctionInfo& f, std::string_view without, Mapp
   tensors_.resize(columns_.size());
 }
 
-void TrainingData::copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& to) {
-  auto* at = static_cast<std::byte*>(to.data());
-  const std::size_t step = numbers.empty() ? 0 : to.byte_size() / numbers.size();
+void TrainingData::copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& destination) {
+  auto* row_destination = static_cast<std::byte*>(destination.data());
+  const std::size_t step = numbers.empty() ? 0 : destination.byte_size() / numbers.size();
   for (std::uint64_t n : numbers) {
-    const std::byte* from = column.source->bytes.data() + n * column.row;
+    const std::byte* row_source = column.source->bytes.data() + n * column.row;
     if (column.sample.empty()) {
-      if (column.row > 0) std::memcpy(at, from, column.row);
+      if (column.row > 0) std::memcpy(row_destination, row_source, column.row);
     } else {
-      std::memcpy(column.sample.data(), from, column.row);
-      convert(column.sample.data(), column.source->dtype, at, column.target_dtype, column.elements);
+      std::memcpy(column.sample.data(), row_source, column.row);
+      convert(column.sample.data(), column.source->dtype, row_destination, column.target_dtype, column.elements);
     }
-    at += step;
+    row_destination += step;
   }
-  const auto bad = first_invalid_byte(to.dtype(), {static_cast<const std::byte*>(to.data()), to.byte_size()});
+  const auto bad = first_invalid_byte(destination.dtype(),
+                                      {static_cast<const std::byte*>(destination.data()), destination.byte_size()});
   if (bad) {
     fail(ErrorCode::bad_file, fmt::format("{}: array '{}' has a boolean that is neither 0 nor 1", file_.file(),
                                           escape_name(column.source->name)));
@@ -138,8 +140,8 @@ void TrainingData::copy(Column& column, std::span<const std::uint64_t> numbers, 
 
 const std::vector<Tensor>& TrainingData::batch(std::span<const std::uint64_t> numbers) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const MappedTensor& from = *columns_[i].source;
-    std::vector<std::int64_t> sizes = from.sizes;
+    const MappedTensor& source_tensor = *columns_[i].source;
+    std::vector<std::int64_t> sizes = source_tensor.sizes;
     sizes[0] = static_cast<std::int64_t>(numbers.size());
     if (tensors_[i].dtype() == DType::invalid || tensors_[i].sizes() != sizes)
       tensors_[i] = Tensor(columns_[i].target_dtype, std::move(sizes));
@@ -149,9 +151,9 @@ const std::vector<Tensor>& TrainingData::batch(std::span<const std::uint64_t> nu
 }
 
 std::string TrainingData::samples_text(std::span<const std::uint64_t> numbers) const {
-  constexpr std::size_t kNamed = 8;
-  return fmt::format("samples {}{} of {}", fmt::join(numbers.first(std::min(numbers.size(), kNamed)), ", "),
-                     numbers.size() > kNamed ? " ..." : "", file());
+  constexpr std::size_t kMaxNamedSamples = 8;
+  return fmt::format("samples {}{} of {}", fmt::join(numbers.first(std::min(numbers.size(), kMaxNamedSamples)), ", "),
+                     numbers.size() > kMaxNamedSamples ? " ..." : "", file());
 }
 
 std::string TrainingData::description() const {
@@ -177,8 +179,8 @@ std::string TrainingData::contents() const {
     // Pages spread evenly, including the first and the last.
     for (std::size_t i = 0; i < kPages; ++i) {
       const std::size_t pages = (bytes.size() - kPage) / kPage;
-      const std::size_t at = i + 1 == kPages ? bytes.size() - kPage : pages * i / (kPages - 1) * kPage;
-      XXH3_64bits_update(state, bytes.data() + at, kPage);
+      const std::size_t byte_offset = i + 1 == kPages ? bytes.size() - kPage : pages * i / (kPages - 1) * kPage;
+      XXH3_64bits_update(state, bytes.data() + byte_offset, kPage);
     }
   }
   const std::uint64_t hash = XXH3_64bits_digest(state);

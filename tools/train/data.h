@@ -19,13 +19,14 @@ using ArrayNames = std::map<std::string, std::string>;
 /// The arrays providing a method's inputs with batches. Belongs to one thread.
 class TrainingData {
  public:
-  /// Opens an array for each input of `f` except `without`: the array named in `names`, else of the input's own name,
-  /// or "inK" for input K. All arrays have the same number of samples, their first size. Widening element types are
-  /// converted; other conversions need `cast`. Throws Error: the errors of opening the file; invalid_argument, naming
-  /// input and array, for missing arrays and other sizes.
-  TrainingData(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast,
+  /// Opens an array for each input of `f` except `excluded_input`: the array named in `names`, else of the input's own
+  /// name, or "inK" for input K. All arrays have the same number of samples, their first size. Widening element types
+  /// are converted; other conversions need `cast`. Throws Error: the errors of opening the file; invalid_argument,
+  /// naming input and array, for missing arrays and other sizes.
+  TrainingData(const FunctionInfo& f, std::string_view excluded_input, const std::string& path, bool cast,
                const ArrayNames& names);
-  TrainingData(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast, const ArrayNames& names);
+  TrainingData(const FunctionInfo& f, std::string_view excluded_input, MappedTensors file, bool cast,
+               const ArrayNames& names);
 
   std::uint64_t samples() const { return samples_; }
   /// The program's fixed number of samples per batch; 0: any.
@@ -49,7 +50,7 @@ class TrainingData {
     std::int64_t elements = 0;      ///< elements of a sample
     std::vector<std::byte> sample;  ///< aligned buffer for conversion
   };
-  void copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& to);
+  void copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& destination);
 
   MappedTensors file_;
   std::vector<Column> columns_;

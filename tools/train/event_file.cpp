@@ -30,29 +30,29 @@ constexpr std::array<std::uint32_t, 256> kCrcTable = [] {
 // Protocol buffers: a key is the field's number and its kind, followed by the value.
 enum class Kind : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-void put_varint(std::string& out, std::uint64_t v) {
-  for (; v >= 0x80; v >>= 7) out += static_cast<char>(v | 0x80);
-  out += static_cast<char>(v);
+void put_varint(std::string& buffer, std::uint64_t v) {
+  for (; v >= 0x80; v >>= 7) buffer += static_cast<char>(v | 0x80);
+  buffer += static_cast<char>(v);
 }
-void put_key(std::string& out, int field, Kind kind) {
-  put_varint(out, static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(kind));
+void put_key(std::string& buffer, int field, Kind kind) {
+  put_varint(buffer, static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(kind));
 }
 template <class T>
-void put_little_endian(std::string& out, T v) {
-  for (std::size_t i = 0; i < sizeof v; ++i) out += static_cast<char>(v >> (8 * i));
+void put_little_endian(std::string& buffer, T v) {
+  for (std::size_t i = 0; i < sizeof v; ++i) buffer += static_cast<char>(v >> (8 * i));
 }
-void put_bytes(std::string& out, int field, std::string_view bytes) {
-  put_key(out, field, Kind::bytes);
-  put_varint(out, bytes.size());
-  out += bytes;
+void put_bytes(std::string& buffer, int field, std::string_view bytes) {
+  put_key(buffer, field, Kind::bytes);
+  put_varint(buffer, bytes.size());
+  buffer += bytes;
 }
 
 /// Event with wall time and step.
 std::string event_of(std::uint64_t step) {
-  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  const std::chrono::duration<double> wall_time = std::chrono::system_clock::now().time_since_epoch();
   std::string event;
   put_key(event, 1, Kind::fixed64);
-  put_little_endian(event, std::bit_cast<std::uint64_t>(now.count()));
+  put_little_endian(event, std::bit_cast<std::uint64_t>(wall_time.count()));
   put_key(event, 2, Kind::varint);
   put_varint(event, step);
   return event;

@@ -28,7 +28,7 @@ std::string loss_names() {
 
 /// Settings given for --optimizer must have an effect.
 void require_settings_read(const TrainArguments& a, const OptimizerOptions& o) {
-  const std::pair<const char*, bool> given[] = {
+  const std::pair<const char*, bool> option_flags[] = {
       {"momentum", a.momentum.has_value()},
       {"dampening", a.dampening.has_value()},
       {"nesterov", a.nesterov},
@@ -37,7 +37,7 @@ void require_settings_read(const TrainArguments& a, const OptimizerOptions& o) {
       {"eps", a.eps.has_value()},
       {"weight-decay", a.weight_decay.has_value()},
   };
-  for (const auto& [name, is_given] : given) {
+  for (const auto& [name, is_given] : option_flags) {
     if (is_given)
       optimizers::require_read(o.optimizer, name, fmt::format("--{}", name),
                                fmt::format("--optimizer {}", optimizers::optimizer_name(o.optimizer)));
@@ -70,14 +70,14 @@ bool any_given(const TrainArguments& a) {
 }
 
 /// A line with the names of weights without adapters; empty if there are none.
-std::string unadapted_text(const std::vector<std::string>& weights, std::string_view why) {
-  constexpr std::size_t kNamed = 8;
+std::string unadapted_text(const std::vector<std::string>& weights, std::string_view reason) {
+  constexpr std::size_t kMaxNames = 8;
   if (weights.empty()) return {};
   std::string names;
-  for (std::size_t i = 0; i < std::min(weights.size(), kNamed); ++i)
+  for (std::size_t i = 0; i < std::min(weights.size(), kMaxNames); ++i)
     names += (i == 0 ? "" : ", ") + escape_name(weights[i]);
-  if (weights.size() > kNamed) names += fmt::format(" and {} more", weights.size() - kNamed);
-  return fmt::format("no adapters: {}: {}\n", names, why);
+  if (weights.size() > kMaxNames) names += fmt::format(" and {} more", weights.size() - kMaxNames);
+  return fmt::format("no adapters: {}: {}\n", names, reason);
 }
 
 }  // namespace
@@ -229,7 +229,7 @@ std::string training_text(const TrainingOptions& options, const TrainingReport& 
   for (const std::string& name : report.unused)
     text += fmt::format("not trained: {}: the loss does not depend on it\n", escape_name(name));
   text += unadapted_text(report.unadapted, "--lora matches, but not only linear layers read them");
-  text += unadapted_text(report.tied,
+  text += unadapted_text(report.tied_weights,
                          "--lora matches, but the weights are tied: give the layers weights of their own before "
                          "torch.export, as the error of --lora NAME shows");
   return text;

@@ -39,10 +39,10 @@ std::string key_of(std::string_view name, const Function& f, const std::string& 
   if (number_after_expected(name, "mut")) return std::string(name);
   if (number_after_expected(name, "in") || number_after_expected(name, "grad")) return {};
   std::vector<std::string> names;
-  for (const FunctionInput& in : f.inputs) {
-    if (in.kind == FunctionInput::Kind::user && in.name == name) return {};
+  for (const FunctionInput& input : f.inputs) {
+    if (input.kind == FunctionInput::Kind::user && input.name == name) return {};
   }
-  for (const FunctionOutput& out : f.outputs) names.push_back(out.name);
+  for (const FunctionOutput& output : f.outputs) names.push_back(output.name);
   fail(ErrorCode::invalid_argument,
        fmt::format("--expected {}: {}", escape_name(path), unknown_name("output", name, std::move(names))));
 }

@@ -20,9 +20,9 @@ struct ValueDeviations {
   std::map<ValueId, std::string> mismatches;
 };
 
-States mutable_states(const Side& side, const Session& session) {
+States mutable_states(const Side& program_side, const Session& session) {
   States states;
-  for (const State& s : side.program->states) {
+  for (const State& s : program_side.program->states) {
     if (s.is_mutable && !s.type.quantized()) states.emplace_back(s.name, session.read_state(s.name));
   }
   return states;

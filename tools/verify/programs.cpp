@@ -35,8 +35,8 @@ class Cutter {
     f_.name = original.name;
     f_.in_tree = original.in_tree;
     f_.entry = true;
-    for (const FunctionInput& in : original.inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.value != kNoValue) states_[in.value] = &in;
+    for (const FunctionInput& input : original.inputs) {
+      if (input.kind == FunctionInput::Kind::state && input.value != kNoValue) states_[input.value] = &input;
     }
   }
   void add(Node n) {

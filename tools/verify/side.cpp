@@ -46,8 +46,8 @@ std::vector<Tensor> copies_of(const std::vector<Tensor>& inputs) {
   return copies;
 }
 
-CallResults run_call(const Side& side, Session& session, const std::vector<Tensor>& inputs, bool with_states) {
-  const Function& f = side.f();
+CallResults run_call(const Side& program_side, Session& session, const std::vector<Tensor>& inputs, bool with_states) {
+  const Function& f = program_side.f();
   CallResults results{copies_of(inputs), {}};
   const std::vector<Tensor>& outputs = session.run(f.name, results.inputs);
   std::vector<LeftTensor>& left = results.tensors;
@@ -62,7 +62,7 @@ CallResults run_call(const Side& side, Session& session, const std::vector<Tenso
   }
   for (const WriteBack& w : f.writebacks) {
     if (!with_states || w.target != WriteBack::Target::state) continue;
-    const std::string& name = side.program->states[w.index].name;
+    const std::string& name = program_side.program->states[w.index].name;
     left.push_back({"state " + name, "state " + name, session.read_state(name)});
   }
   return results;

@@ -50,6 +50,6 @@ struct CallResults {
   std::vector<Tensor> inputs;  ///< inputs of the call; results may share their memory
   std::vector<LeftTensor> tensors;
 };
-CallResults run_call(const Side& side, Session& session, const std::vector<Tensor>& inputs, bool with_states);
+CallResults run_call(const Side& program_side, Session& session, const std::vector<Tensor>& inputs, bool with_states);
 
 }  // namespace tern

@@ -31,15 +31,15 @@ std::vector<std::int64_t> evaluated(const ExprPool& pool, const std::vector<std:
 
 }  // namespace
 
-std::vector<CallSizes> sizes_of(const Side& side, const Calls& calls) {
-  if (side.program->pool.symbols().empty()) return std::vector<CallSizes>(calls.size());
-  auto probe = std::make_shared<Program>(*side.program);
-  Function& f = probe->functions[side.function];
+std::vector<CallSizes> sizes_of(const Side& program_side, const Calls& calls) {
+  if (program_side.program->pool.symbols().empty()) return std::vector<CallSizes>(calls.size());
+  auto probe = std::make_shared<Program>(*program_side.program);
+  Function& f = probe->functions[program_side.function];
   const std::vector<Bound> bound = bound_symbols(*probe, f);
   f.outputs.clear();
-  Builder builder(*probe, side.function);
+  Builder builder(*probe, program_side.function);
   for (const Bound& b : bound) f.outputs.push_back({FunctionOutput::Kind::integer, builder.from_dim(b.symbol), "size"});
-  Session session = side.session(probe);
+  Session session = program_side.session(probe);
   std::vector<CallSizes> sizes;
   for (const std::vector<Tensor>& inputs : calls) {
     const std::vector<Tensor>& outputs = session.run(f.name, copies_of(inputs));
@@ -49,7 +49,8 @@ std::vector<CallSizes> sizes_of(const Side& side, const Calls& calls) {
       all_values[symbol] = outputs[i].span<const std::int64_t>()[0];
       if (bound[i].is_input_bound) input_values[symbol] = all_values[symbol];
     }
-    sizes.push_back({evaluated(side.program->pool, all_values), evaluated(side.program->pool, input_values)});
+    sizes.push_back(
+        {evaluated(program_side.program->pool, all_values), evaluated(program_side.program->pool, input_values)});
   }
   return sizes;
 }

@@ -18,7 +18,7 @@ struct CallSizes {
 };
 
 /// Sizes of each call. Runs the program with its symbols as results, if the program has symbols.
-std::vector<CallSizes> sizes_of(const Side& side, const Calls& calls);
+std::vector<CallSizes> sizes_of(const Side& program_side, const Calls& calls);
 
 /// A constant if the size has a value, else the size itself.
 Dim resolve_dim(Dim size, const std::vector<std::int64_t>& values);

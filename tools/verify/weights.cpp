@@ -15,9 +15,9 @@ bool reads_a_weight(const Node& n) {
 }  // namespace
 
 WeightValues::WeightValues(const Function& f) : is_weight_(f.values.size()), def_use_(f), function_(f) {
-  for (const FunctionInput& in : f.inputs) {
-    if (in.kind == FunctionInput::Kind::state && in.value != kNoValue)
-      is_weight_[static_cast<std::size_t>(in.value)] = true;
+  for (const FunctionInput& input : f.inputs) {
+    if (input.kind == FunctionInput::Kind::state && input.value != kNoValue)
+      is_weight_[static_cast<std::size_t>(input.value)] = true;
   }
   for (const Node& n : f.nodes) {
     const bool weight = reads_a_weight(n) && std::ranges::all_of(n.inputs, [this](ValueId v) { return contains(v); });

@@ -34,11 +34,11 @@ json size_values(const Viewed& m, const std::vector<std::string>& sizes) {
   }
   const std::vector<std::int64_t> values = evaluate_sizes(p, known);
   json document = json::object();
-  std::set<std::uint32_t> seen;
+  std::set<std::uint32_t> visited;
   for (const Function& f : p.functions) {
     for (const Value& v : f.values) {
       for (const Dim d : v.type.shape) {
-        if (!d.is_const() && values[d.index()] != kUndefined && seen.insert(d.index()).second)
+        if (!d.is_const() && values[d.index()] != kUndefined && visited.insert(d.index()).second)
           document[p.pool.text(d)] = values[d.index()];
       }
     }

@@ -16,10 +16,10 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;  ///< size of one sta
 
 void refuse_shared(const Program& program, const State& s) {
   std::uint64_t size = 0;
-  const bool own = byte_size(s.type, &size) && program.storages[s.storage].size == size && s.offset == 0 &&
-                   s.strides == row_major(s.type.shape) &&
-                   std::ranges::count(program.states, s.storage, &State::storage) == 1;
-  if (s.type.packed() || !own)
+  const bool owns_storage = byte_size(s.type, &size) && program.storages[s.storage].size == size && s.offset == 0 &&
+                            s.strides == row_major(s.type.shape) &&
+                            std::ranges::count(program.states, s.storage, &State::storage) == 1;
+  if (s.type.packed() || !owns_storage)
     fail(ErrorCode::invalid_argument,
          fmt::format("--batch: the buffer '{}' shares its memory with another one; make it a copy", s.name));
 }
@@ -28,11 +28,11 @@ void refuse_readers(const Program& program, std::span<const std::uint32_t> funct
                     const std::vector<bool>& slotted) {
   for (std::uint32_t i = 0; i < program.functions.size(); ++i) {
     if (std::ranges::find(functions, i) != functions.end()) continue;
-    for (const FunctionInput& in : program.functions[i].inputs) {
-      if (in.kind == FunctionInput::Kind::state && slotted[in.state])
+    for (const FunctionInput& input : program.functions[i].inputs) {
+      if (input.kind == FunctionInput::Kind::state && slotted[input.state])
         fail(ErrorCode::invalid_argument,
              fmt::format("--batch: a branch or a loop of the program reads the buffer '{}'; pass it as an operand",
-                         program.states[in.state].name));
+                         program.states[input.state].name));
     }
   }
 }
@@ -43,11 +43,12 @@ void repeat(Program& program, State& s, std::int64_t slots) {
     fail(ErrorCode::invalid_argument,
          fmt::format("--batch: the buffer '{}' of {} texts is larger than a terabyte", s.name, slots));
   // Generated at writing, never stored: the caches of many texts exceed the weights.
-  extendable_source(program).replace(s.storage, [slots](std::span<const std::byte> before) {
-    std::vector<std::byte> all;
-    all.reserve(before.size() * static_cast<std::size_t>(slots));
-    for (std::int64_t i = 0; i < slots; ++i) all.insert(all.end(), before.begin(), before.end());
-    return all;
+  extendable_source(program).replace(s.storage, [slots](std::span<const std::byte> old_bytes) {
+    std::vector<std::byte> repeated_bytes;
+    repeated_bytes.reserve(old_bytes.size() * static_cast<std::size_t>(slots));
+    for (std::int64_t i = 0; i < slots; ++i)
+      repeated_bytes.insert(repeated_bytes.end(), old_bytes.begin(), old_bytes.end());
+    return repeated_bytes;
   });
   program.storages[s.storage].size = static_cast<std::uint64_t>(bytes);
   s.type.shape.insert(s.type.shape.begin(), Dim(slots));

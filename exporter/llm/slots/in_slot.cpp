@@ -37,14 +37,14 @@ class InSlot : public SlotFunction {
     const bool cache = !n.inputs.empty() && is_slots(n.inputs[0]);
     if (cache && n.op == Op::reshape) return reshape_slots(n);
     if (cache && n.op == Op::index_put) {
-      const std::vector<ValueId> in(n.inputs.begin() + 2, n.inputs.end());
+      const std::vector<ValueId> operands(n.inputs.begin() + 2, n.inputs.end());
       std::vector<ValueId> indices;
-      for (const ValueId v : in) indices.push_back(slot_value(v));
+      for (const ValueId v : operands) indices.push_back(slot_value(v));
       return update_slots(n, slot_value(n.inputs[1]), indices);
     }
-    Node same = n;
-    for (ValueId& v : same.inputs) v = v == kNoValue ? v : slot_value(v);
-    set(n, add(std::move(same)), ValueLocation::Kind::per_text);
+    Node copied_node = n;
+    for (ValueId& v : copied_node.inputs) v = v == kNoValue ? v : slot_value(v);
+    set(n, add(std::move(copied_node)), ValueLocation::Kind::per_text);
   }
 
   Dim number_ = 0;

@@ -70,22 +70,23 @@ std::uint32_t row_body(Program& program, const std::string& name, const TextNode
   BodyValues values;
   for (std::size_t i = 0; i < t.operands.size(); ++i) {
     TensorType type = type_of(t, t.operands[i]);
-    const Dims own = type.shape;
+    const Dims row_sizes = type.shape;
     if (in_rows[i]) type.shape.insert(type.shape.begin(), texts);
     const ValueId v = add_input(b, type);
-    values[t.operands[i]] = in_rows[i] ? b.reshape(b.index_select(v, row, 0), own) : v;
+    values[t.operands[i]] = in_rows[i] ? b.reshape(b.index_select(v, row, 0), row_sizes) : v;
   }
   add_nodes(program, b, t, values);
   rename_symbols(program, number);
   return number;
 }
 
-std::uint32_t idle_body(Program& program, const std::string& name, const TextNodes& t, std::uint32_t like) {
+std::uint32_t idle_body(Program& program, const std::string& name, const TextNodes& t,
+                        std::uint32_t reference_function) {
   const std::uint32_t number = new_body(program, name);
   Builder b(program, number);
-  for (const FunctionInput& in : std::vector<FunctionInput>(program.functions[like].inputs)) {
-    if (in.kind == FunctionInput::Kind::user)
-      add_input(b, program.functions[like].values[static_cast<std::size_t>(in.value)].type);
+  for (const FunctionInput& input : std::vector<FunctionInput>(program.functions[reference_function].inputs)) {
+    if (input.kind == FunctionInput::Kind::user)
+      add_input(b, program.functions[reference_function].values[static_cast<std::size_t>(input.value)].type);
   }
   for (const ValueId v : t.results) add_output(b, b.full(type_of(t, v).shape, 0, type_of(t, v).dtype));
   return number;

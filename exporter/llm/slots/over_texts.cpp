@@ -65,9 +65,9 @@ class OverTexts : public SlotFunction, Operands {
       case ValueLocation::Kind::shared: return b_.expand(location(v).value, inner(source_type(v)));
       default: break;
     }
-    const auto cached = read_.find(v);  // a slice of a cache, unchanged
-    if (cached != read_.end()) return cached->second;
-    return read_[v] = loop({}, {v}).front();
+    const auto cached = read_values_.find(v);  // a slice of a cache, unchanged
+    if (cached != read_values_.end()) return cached->second;
+    return read_values_[v] = loop({}, {v}).front();
   }
 
   std::vector<bool> varying() {
@@ -76,10 +76,10 @@ class OverTexts : public SlotFunction, Operands {
       varies[v] =
           locations_[v].kind == ValueLocation::Kind::per_text || locations_[v].kind == ValueLocation::Kind::slots;
     for (const Node& n : source_.nodes) {
-      const bool any = std::ranges::any_of(
+      const bool any_varies = std::ranges::any_of(
           n.inputs, [&](ValueId v) { return v != kNoValue && varies[static_cast<std::size_t>(v)]; });
       for (const ValueId v : n.outputs) {
-        if (v != kNoValue && any) varies[static_cast<std::size_t>(v)] = true;
+        if (v != kNoValue && any_varies) varies[static_cast<std::size_t>(v)] = true;
       }
     }
     return varies;
@@ -107,12 +107,12 @@ class OverTexts : public SlotFunction, Operands {
   }
 
   void emit_node(const Node& n, std::size_t number) {
-    const auto any = [&](auto... kinds) {
+    const auto any_operand_at = [&](auto... kinds) {
       return std::ranges::any_of(n.inputs,
                                  [&](ValueId v) { return v != kNoValue && ((location(v).kind == kinds) || ...); });
     };
-    const bool of_cache = any(ValueLocation::Kind::slots, ValueLocation::Kind::view);
-    if (!of_cache && !any(ValueLocation::Kind::per_text)) return copy_shared(n);
+    const bool of_cache = any_operand_at(ValueLocation::Kind::slots, ValueLocation::Kind::view);
+    if (!of_cache && !any_operand_at(ValueLocation::Kind::per_text)) return copy_shared(n);
     if (is_slots(n.inputs[0]) && n.op == Op::reshape) return reshape_slots(n);
     if (is_slots(n.inputs[0]) && n.op == Op::index_put) return update(n);
     if (of_cache && is_view(n.op)) return set(n, n.outputs, ValueLocation::Kind::view);
@@ -160,11 +160,12 @@ class OverTexts : public SlotFunction, Operands {
     for (const ValueId v : results) {
       if (std::ranges::none_of(source_type(v).shape, [&](Dim d) { return depends(d); })) continue;
       const Node& n = source_.nodes[nodes.front()];
-      const std::string from = n.origin < 0 ? "" : " from " + program_.origins[static_cast<std::size_t>(n.origin)].op;
+      const std::string origin_text =
+          n.origin < 0 ? "" : " from " + program_.origins[static_cast<std::size_t>(n.origin)].op;
       fail(ErrorCode::invalid_argument,
            fmt::format("--batch: {}{} makes sizes out of numbers of the text, such as its position, which differ from "
                        "text to text; let the model compute with tensors there",
-                       op_name(n.op), from));
+                       op_name(n.op), origin_text));
     }
   }
 
@@ -180,10 +181,10 @@ class OverTexts : public SlotFunction, Operands {
 
   /// Adds the nodes giving sizes, and views: a body's operands are contiguous, so views of caches and of weights are
   /// made at their readers.
-  std::vector<std::size_t> add_sources(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& more = {}) {
-    std::set<std::size_t> all;
+  std::vector<std::size_t> add_sources(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& values = {}) {
+    std::set<std::size_t> closure;
     std::vector<std::size_t> open(nodes);
-    const auto follow = [&](ValueId v) {
+    const auto open_producer = [&](ValueId v) {
       const std::int64_t p = def_use_.producer(v);
       if (p < 0) return;
       const auto producer = static_cast<std::size_t>(p);
@@ -191,28 +192,28 @@ class OverTexts : public SlotFunction, Operands {
       if (view && (location(v).kind == ValueLocation::Kind::view || location(v).kind == ValueLocation::Kind::shared))
         open.push_back(producer);
     };
-    for (const ValueId v : more) follow(v);
+    for (const ValueId v : values) open_producer(v);
     while (!open.empty()) {
       const std::size_t i = open.back();
       open.pop_back();
-      if (!all.insert(i).second) continue;
+      if (!closure.insert(i).second) continue;
       open.insert(open.end(), groups_.items[i].begin(), groups_.items[i].end());
-      for (const ValueId v : source_.nodes[i].inputs) follow(v);
+      for (const ValueId v : source_.nodes[i].inputs) open_producer(v);
     }
-    return {all.begin(), all.end()};
+    return {closure.begin(), closure.end()};
   }
 
   /// Runs the nodes for one text after another; returns `results` of all texts.
   std::vector<ValueId> loop(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& results) {
     TextNodes t{&source_, add_sources(nodes, results), {}, {}, results};
-    std::set<ValueId> inside, seen;
+    std::set<ValueId> inside, visited;
     for (const std::size_t i : t.nodes) inside.insert(source_.nodes[i].outputs.begin(), source_.nodes[i].outputs.end());
-    std::vector<ValueId> read(results);
+    std::vector<ValueId> read_values(results);
     for (const std::size_t i : t.nodes)
-      read.insert(read.end(), source_.nodes[i].inputs.begin(), source_.nodes[i].inputs.end());
+      read_values.insert(read_values.end(), source_.nodes[i].inputs.begin(), source_.nodes[i].inputs.end());
     bool caches = false;
-    for (const ValueId v : read) {
-      if (v == kNoValue || inside.contains(v) || !seen.insert(v).second) continue;
+    for (const ValueId v : read_values) {
+      if (v == kNoValue || inside.contains(v) || !visited.insert(v).second) continue;
       const int state = is_shared(v) ? state_of(v) : -1;
       caches = caches || is_slots(v);
       if (state >= 0) {
@@ -261,8 +262,8 @@ class OverTexts : public SlotFunction, Operands {
   }
 
   int state_of(ValueId v) const {
-    for (const FunctionInput& in : source_.inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.value == v) return static_cast<int>(in.state);
+    for (const FunctionInput& input : source_.inputs) {
+      if (input.kind == FunctionInput::Kind::state && input.value == v) return static_cast<int>(input.state);
     }
     return -1;
   }
@@ -270,7 +271,7 @@ class OverTexts : public SlotFunction, Operands {
   SizedGroups groups_;
   const DefUse def_use_{source_};
   std::vector<bool> emitted_;
-  std::unordered_map<ValueId, ValueId> read_;
+  std::unordered_map<ValueId, ValueId> read_values_;
   ValueId rows_ = kNoValue;
   int loops_ = 0;
 };

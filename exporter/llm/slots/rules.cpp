@@ -128,9 +128,9 @@ bool index_select(Operands& o, const Node& source, Node& result) {
 /// The number of each text, in the sizes of the index `like` of all texts.
 ValueId text_numbers(Operands& o, ValueId like) {
   Builder& b = o.builder();
-  Dims ones(b.shape(like).size(), Dim(1));
-  ones[0] = o.texts();
-  return b.expand(b.reshape(b.iota(o.texts(), DType::i64), ones), b.shape(like));
+  Dims row_shape(b.shape(like).size(), Dim(1));
+  row_shape[0] = o.texts();
+  return b.expand(b.reshape(b.iota(o.texts(), DType::i64), row_shape), b.shape(like));
 }
 
 bool index(Operands& o, const Node& source, Node& result) {
@@ -195,11 +195,11 @@ constexpr OpRule kSlotRules[] = {
 
 ValueId Operands::aligned(ValueId v, int rank) {
   if (is_shared(v)) return shared(v);
-  const Dims& own = type(v).shape;
+  const Dims& value_shape = type(v).shape;
   if (type(v).rank() == rank) return values_of(v);
   Dims sizes(static_cast<std::size_t>(rank + 1), Dim(1));
   sizes[0] = texts();
-  std::ranges::copy(own, sizes.end() - static_cast<std::ptrdiff_t>(own.size()));
+  std::ranges::copy(value_shape, sizes.end() - static_cast<std::ptrdiff_t>(value_shape.size()));
   return builder().reshape(values_of(v), sizes);
 }
 

@@ -83,9 +83,9 @@ class Finder {
     for (const ValueId v : n.inputs) {
       if (def_use_.producer(v) < 0) continue;
       const Dims& shape = f_.values[static_cast<std::size_t>(v)].type.shape;
-      const bool own = std::ranges::any_of(
+      const bool same_group = std::ranges::any_of(
           shape, [&](Dim d) { return std::ranges::any_of(binders_, [&](Binder& b) { return b.depends(d); }); });
-      if (own) unite(static_cast<std::size_t>(def_use_.producer(v)), i);
+      if (same_group) unite(static_cast<std::size_t>(def_use_.producer(v)), i);
     }
   }
 
@@ -95,7 +95,7 @@ class Finder {
     std::vector<std::size_t> members(f_.nodes.size());
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       ++members[root(i)];
-      const auto read = [&](const Node& n) {
+      const auto note_reads = [&](const Node& n) {
         for (const ValueId v : n.inputs) {
           const std::int64_t p = def_use_.producer(v);
           if (p < 0 || root(static_cast<std::size_t>(p)) == root(i)) continue;
@@ -103,33 +103,33 @@ class Finder {
           sources[root(i)].push_back(root(static_cast<std::size_t>(p)));
         }
       };
-      read(f_.nodes[i]);
-      for (const std::size_t item : found_.items[i]) read(f_.nodes[item]);
+      note_reads(f_.nodes[i]);
+      for (const std::size_t item : found_.items[i]) note_reads(f_.nodes[item]);
     }
     for (std::size_t g = 0; g < f_.nodes.size(); ++g) {
       if (members[g] < 2) continue;
-      const std::vector<bool> after = reached(readers, g), before = reached(sources, g);
-      bool changed = false;
+      const std::vector<bool> is_after = reachable(readers, g), is_before = reachable(sources, g);
+      bool is_changed = false;
       for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
-        if (i == g || !after[i] || !before[i]) continue;
+        if (i == g || !is_after[i] || !is_before[i]) continue;
         unite(g, i);
-        changed = true;
+        is_changed = true;
       }
-      if (changed) return true;
+      if (is_changed) return true;
     }
     return false;
   }
 
-  static std::vector<bool> reached(const std::vector<std::vector<std::size_t>>& next, std::size_t from) {
+  static std::vector<bool> reachable(const std::vector<std::vector<std::size_t>>& next, std::size_t start) {
     std::vector<bool> found(next.size());
-    std::vector<std::size_t> open = {from};
-    while (!open.empty()) {
-      const std::size_t index = open.back();
-      open.pop_back();
+    std::vector<std::size_t> worklist = {start};
+    while (!worklist.empty()) {
+      const std::size_t index = worklist.back();
+      worklist.pop_back();
       for (const std::size_t i : next[index]) {
         if (found[i]) continue;
         found[i] = true;
-        open.push_back(i);
+        worklist.push_back(i);
       }
     }
     return found;

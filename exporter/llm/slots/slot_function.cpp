@@ -26,19 +26,20 @@ void SlotFunction::add_inputs() {
     return v;
   };
   std::vector<std::pair<ValueId, ValueId>> argument;  // value of a single text, and of all texts
-  for (const FunctionInput& in : source_.inputs) {
-    if (in.kind != FunctionInput::Kind::user) continue;
-    const TensorType& type = source_type(in.value);
+  for (const FunctionInput& input : source_.inputs) {
+    if (input.kind != FunctionInput::Kind::user) continue;
+    const TensorType& type = source_type(input.value);
     Dims sizes = {options_.texts};
     if (type.rank() == 2) sizes.push_back(type.shape[1]);  // tokens [1, n]
-    argument.emplace_back(in.value, add_user(in.name, {type.dtype, sizes}));
+    argument.emplace_back(input.value, add_user(input.name, {type.dtype, sizes}));
     if (argument.size() == 1) slot_ = add_user(llm::kSlot, {DType::i64, {options_.texts}});
   }
-  for (const FunctionInput& in : source_.inputs) {
-    if (in.kind != FunctionInput::Kind::state) continue;
-    const ValueId v = b_.add_value(program_.states[in.state].type, in.name);
-    f.inputs.push_back({FunctionInput::Kind::state, v, in.state, in.name, {}});
-    location(in.value) = {options_.slotted[in.state] ? ValueLocation::Kind::slots : ValueLocation::Kind::shared, v};
+  for (const FunctionInput& input : source_.inputs) {
+    if (input.kind != FunctionInput::Kind::state) continue;
+    const ValueId v = b_.add_value(program_.states[input.state].type, input.name);
+    f.inputs.push_back({FunctionInput::Kind::state, v, input.state, input.name, {}});
+    location(input.value) = {options_.slotted[input.state] ? ValueLocation::Kind::slots : ValueLocation::Kind::shared,
+                             v};
   }
   check_slot();
   for (const auto& [one, all] : argument)
@@ -71,8 +72,9 @@ void SlotFunction::add_outputs() {
     ValueId v = location(w.value).value;
     if (!is_slots(w.value)) {  // entirely new
       const ValueId cache = [&] {
-        for (const FunctionInput& in : f.inputs) {
-          if (in.kind == FunctionInput::Kind::state && in.state == w.index) return in.value;
+        for (const FunctionInput& function_input : f.inputs) {
+          if (function_input.kind == FunctionInput::Kind::state && function_input.state == w.index)
+            return function_input.value;
         }
         const ValueId input = b_.add_value(program_.states[w.index].type, program_.states[w.index].name);
         f.inputs.push_back({FunctionInput::Kind::state, input, w.index, program_.states[w.index].name, {}});
@@ -122,10 +124,10 @@ void SlotFunction::reshape_slots(const Node& n) {
 void SlotFunction::update_slots(const Node& n, ValueId values, const std::vector<ValueId>& indices) {
   Node copy = n;
   const Dims& sizes = b_.shape(indices[0]);
-  Dims ones(sizes.size(), Dim(1));
-  if (!ones.empty()) ones[0] = options_.texts;
+  Dims row_shape(sizes.size(), Dim(1));
+  if (!row_shape.empty()) row_shape[0] = options_.texts;
   // Prefill has a single text; the first axis of the indices may differ.
-  const ValueId slot = b_.expand(b_.reshape(slot_, ones), sizes);
+  const ValueId slot = b_.expand(b_.reshape(slot_, row_shape), sizes);
   copy.inputs = {location(n.inputs[0]).value, values, slot};
   copy.inputs.insert(copy.inputs.end(), indices.begin(), indices.end());
   set(n, add(std::move(copy)), ValueLocation::Kind::slots);

@@ -29,8 +29,8 @@ std::optional<Node> choose_together(Builder& b, const Node& choice, const std::v
     return static_cast<std::size_t>(std::ranges::find(operands, v) - operands.begin());
   };
   const std::size_t test = position(choice.inputs[0]);
-  const std::uint32_t yes = choice.functions[0];
-  const std::optional<std::size_t> operand = reduced_operand(b.program().functions[yes]);
+  const std::uint32_t then_function = choice.functions[0];
+  const std::optional<std::size_t> operand = reduced_operand(b.program().functions[then_function]);
   if (!operand || test >= mapped) return std::nullopt;
   const std::size_t reduced = position(choice.inputs[*operand + 1]);
   if (reduced >= mapped) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<Node> choose_together(Builder& b, const Node& choice, const std::v
   const std::string name = b.program().functions[loop.functions[0]].name;
   together.functions.push_back(
       add_body(b, name + ".all", loop.inputs, [&](Builder& inner, std::span<const ValueId> values) {
-        Node n = b.program().functions[yes].nodes[0];
+        Node n = b.program().functions[then_function].nodes[0];
         Dims axes = n.dims(AttrKey::axes);
         for (Dim& axis : axes) axis = axis.value() < 0 ? axis : Dim(axis.value() + 1);
         n.set(AttrKey::axes, std::move(axes));

@@ -12,10 +12,10 @@ namespace {
 /// Numbers of an immutable one-dimensional state, if `v` is one.
 std::optional<std::vector<double>> numbers(const Program& program, const Function& f, ValueId v,
                                            std::vector<std::uint32_t>& states) {
-  const FunctionInput* in = state_input(f, v);
-  if (in == nullptr) return std::nullopt;
-  states.push_back(in->state);
-  return constant_numbers(program, in->state);
+  const FunctionInput* input = state_input(f, v);
+  if (input == nullptr) return std::nullopt;
+  states.push_back(input->state);
+  return constant_numbers(program, input->state);
 }
 
 /// convert(convert(x) * scale + shift)
@@ -44,7 +44,7 @@ bool fold(Program& program, std::uint32_t function, std::size_t index, std::vect
   const auto operand = [&](std::size_t i) { return i < n.inputs.size() ? n.inputs[i] : kNoValue; };
   const auto mean = numbers(program, f, operand(1), states), var = numbers(program, f, operand(2), states);
   if (!mean || !var || mean->size() != var->size()) return false;
-  std::vector<double> factor(mean->size(), 1), plus(mean->size(), 0);
+  std::vector<double> factor(mean->size(), 1), offset(mean->size(), 0);
   if (operand(3) != kNoValue) {
     const auto weight = numbers(program, f, operand(3), states);
     if (!weight || weight->size() != factor.size()) return false;
@@ -53,14 +53,14 @@ bool fold(Program& program, std::uint32_t function, std::size_t index, std::vect
   if (operand(4) != kNoValue) {
     const auto bias = numbers(program, f, operand(4), states);
     if (!bias || bias->size() != factor.size()) return false;
-    plus = *bias;
+    offset = *bias;
   }
   const double epsilon = n.number(AttrKey::epsilon);
   for (std::size_t k = 0; k < factor.size(); ++k) {
     factor[k] = factor[k] / std::sqrt((*var)[k] + epsilon);
-    plus[k] = plus[k] - (*mean)[k] * factor[k];
+    offset[k] = offset[k] - (*mean)[k] * factor[k];
   }
-  if (scale_convolution(program, function, index, factor, plus, states)) return true;
+  if (scale_convolution(program, function, index, factor, offset, states)) return true;
   const DType compute = compute_type(x.dtype);
   std::vector<std::int64_t> shape(static_cast<std::size_t>(x.rank()) - 1, 1);
   shape[0] = static_cast<std::int64_t>(factor.size());
@@ -70,7 +70,7 @@ bool fold(Program& program, std::uint32_t function, std::size_t index, std::vect
   affine_node.origin = n.origin;
   affine_node.annotations = n.annotations;
   affine_node.outputs = n.outputs;
-  affine_node.inputs = {n.inputs[0], add_numbers(b, compute, shape, factor), add_numbers(b, compute, shape, plus)};
+  affine_node.inputs = {n.inputs[0], add_numbers(b, compute, shape, factor), add_numbers(b, compute, shape, offset)};
   affine_node.expr = affine(x.dtype, compute);
   program.functions[function].nodes[index] = std::move(affine_node);
   return true;
@@ -79,8 +79,8 @@ bool fold(Program& program, std::uint32_t function, std::size_t index, std::vect
 }  // namespace
 
 const FunctionInput* state_input(const Function& f, ValueId v) {
-  for (const FunctionInput& in : f.inputs) {
-    if (in.value == v && in.kind == FunctionInput::Kind::state) return &in;
+  for (const FunctionInput& input : f.inputs) {
+    if (input.value == v && input.kind == FunctionInput::Kind::state) return &input;
   }
   return nullptr;
 }
@@ -109,15 +109,15 @@ ValueId add_numbers(Builder& b, DType t, const std::vector<std::int64_t>& sizes,
   return add_constant(b, t, sizes, bytes.data());
 }
 
-void fold_batch_norms(Program& program, std::vector<bool>& read) {
+void fold_batch_norms(Program& program, std::vector<bool>& folded_states) {
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
     for (std::size_t i = 0; i < program.functions[f].nodes.size(); ++i) {
       if (program.functions[f].nodes[i].op != Op::batch_norm) continue;
       std::vector<std::uint32_t> states;
-      const std::size_t before = program.functions[f].nodes.size();
+      const std::size_t old_node_count = program.functions[f].nodes.size();
       if (!fold(program, f, i, states)) continue;
-      i -= before - program.functions[f].nodes.size();
-      for (std::uint32_t s : states) read[s] = true;
+      i -= old_node_count - program.functions[f].nodes.size();
+      for (std::uint32_t s : states) folded_states[s] = true;
     }
   }
 }

@@ -37,7 +37,7 @@ bool is_trivial(Op op) {
 
 class Folder {
  public:
-  explicit Folder(Program& program) : program_(program), read_(program.states.size()) {
+  explicit Folder(Program& program) : program_(program), folded_states_(program.states.size()) {
     std::uint64_t weights = 0;
     for (const Storage& s : program.storages) weights += std::min(s.size, std::uint64_t{1} << 40);
     budget_ += weights * 8;
@@ -45,27 +45,27 @@ class Folder {
   }
 
   void run() {
-    move_into_branches(program_, read_);
-    read_.resize(program_.states.size());
-    fold_batch_norms(program_, read_);
+    move_into_branches(program_, folded_states_);
+    folded_states_.resize(program_.states.size());
+    fold_batch_norms(program_, folded_states_);
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) fold(f);
-    read_.resize(program_.states.size());
-    fold_attention_masks(program_, is_foldable, max_work_, budget_, read_);
+    folded_states_.resize(program_.states.size());
+    fold_attention_masks(program_, is_foldable, max_work_, budget_, folded_states_);
     std::string names;
-    for (std::size_t s = 0; s < read_.size(); ++s) {
+    for (std::size_t s = 0; s < folded_states_.size(); ++s) {
       const std::string& name = program_.states[s].name;
-      if (read_[s] && !name.starts_with("export.")) names += (names.empty() ? "" : ", ") + name;
+      if (folded_states_[s] && !name.starts_with("export.")) names += (names.empty() ? "" : ", ") + name;
     }
     program_.metadata.emplace_back("folded", std::move(names));
-    if (std::ranges::find(read_, true) == read_.end()) return;
-    remove_unread_states(program_, read_);
+    if (std::ranges::find(folded_states_, true) == folded_states_.end()) return;
+    remove_unread_states(program_, folded_states_);
   }
 
  private:
   void fold(std::uint32_t function) {
     const Function f = program_.functions[function];  // a copy: constants are added to the function
     const ConstantPart constants(program_, f, is_foldable);
-    std::set<ValueId> done;
+    std::set<ValueId> visited;
     for (ValueId v : constants.results()) {
       // A view costs nothing at its reader.
       while (constants.producer(v) >= 0) {
@@ -73,30 +73,31 @@ class Folder {
         if (!is_view(n.op)) break;
         v = n.inputs[0];
       }
-      if (constants.producer(v) < 0 || !done.insert(v).second || !spend(8 * f.nodes.size())) continue;
+      if (constants.producer(v) < 0 || !visited.insert(v).second || !spend(8 * f.nodes.size())) continue;
       const ConstantSlice slice = constants.slice(v);
-      if (!worth(f, constants.def_use(), v, slice)) continue;
-      const std::uint64_t work = constants.cost(slice);
-      if (work > max_work_ || work > budget_) continue;
-      budget_ -= work;
+      if (!saves_bytes(f, constants.def_use(), v, slice)) continue;
+      const std::uint64_t slice_cost = constants.cost(slice);
+      if (slice_cost > max_work_ || slice_cost > budget_) continue;
+      budget_ -= slice_cost;
       if (!constants.evaluate(v, slice, [&](const Tensor& value) { replace(function, v, value); })) continue;
-      read_.resize(program_.states.size());
-      for (std::uint32_t s : slice.states) read_[s] = true;
+      folded_states_.resize(program_.states.size());
+      for (std::uint32_t s : slice.states) folded_states_[s] = true;
     }
   }
 
   /// True if the value takes work to compute, and is small, or not larger than the states that only its slice reads.
-  bool worth(const Function& f, const DefUse& uses, ValueId v, const ConstantSlice& slice) {
+  bool saves_bytes(const Function& f, const DefUse& def_use, ValueId v, const ConstantSlice& slice) {
     const TensorType& type = f.values[static_cast<std::size_t>(v)].type;
     std::uint64_t bytes = 0;
     if (slice.nodes.empty() || type.quantized() || !byte_size(type, &bytes)) return false;
     if (std::ranges::all_of(slice.nodes, [&](std::size_t i) { return is_trivial(f.nodes[i].op); })) return false;
     if (bytes <= kSmallConstant && grow(slice.states, bytes)) return true;
     std::uint64_t replaced = 0;
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind != FunctionInput::Kind::state || !std::ranges::binary_search(slice.states, in.state)) continue;
+    for (const FunctionInput& input : f.inputs) {
+      if (input.kind != FunctionInput::Kind::state || !std::ranges::binary_search(slice.states, input.state)) continue;
       std::uint64_t size = 0;
-      if (!read_elsewhere(f, uses, in, slice) && byte_size(program_.states[in.state].type, &size)) replaced += size;
+      if (!read_elsewhere(f, def_use, input, slice) && byte_size(program_.states[input.state].type, &size))
+        replaced += size;
     }
     return bytes <= replaced;
   }
@@ -107,31 +108,33 @@ class Folder {
     const auto large = [&](std::uint32_t s) {
       return program_.storages[program_.states[s].storage].size > kSmallConstant;
     };
-    const auto full = [&](std::uint32_t s) { return large(s) && grown_[s] + bytes > kSmallConstant; };
+    const auto full = [&](std::uint32_t s) { return large(s) && added_bytes_[s] + bytes > kSmallConstant; };
     if (std::ranges::any_of(states, full)) return false;
-    for (const std::uint32_t s : states) grown_[s] += bytes;
+    for (const std::uint32_t s : states) added_bytes_[s] += bytes;
     return true;
   }
 
   /// Accounts for work on the program itself: each constant costs time linear in the program's size.
-  bool spend(std::uint64_t work) {
-    if (work > budget_) return false;
-    budget_ -= work;
+  bool spend(std::uint64_t slice_cost) {
+    if (slice_cost > budget_) return false;
+    budget_ -= slice_cost;
     return true;
   }
 
-  bool read_elsewhere(const Function& f, const DefUse& uses, const FunctionInput& state, const ConstantSlice& slice) {
+  bool read_elsewhere(const Function& f, const DefUse& def_use, const FunctionInput& state,
+                      const ConstantSlice& slice) {
     if (!spend(8 * (f.nodes.size() + program_.states.size()))) return true;
     const auto in_slice = [&](const ValueReader& r) { return std::ranges::binary_search(slice.nodes, r.node); };
-    if (uses.result_count(state.value) > 0 || !std::ranges::all_of(uses.readers(state.value), in_slice)) return true;
+    if (def_use.result_count(state.value) > 0 || !std::ranges::all_of(def_use.readers(state.value), in_slice))
+      return true;
     const State& s = program_.states[state.state];
-    for (std::uint32_t other = 0; other < program_.states.size(); ++other) {
-      const State& o = program_.states[other];
-      if (other != state.state && o.storage == s.storage) return true;
+    for (std::uint32_t other_index = 0; other_index < program_.states.size(); ++other_index) {
+      const State& o = program_.states[other_index];
+      if (other_index != state.state && o.storage == s.storage) return true;
     }
     return std::ranges::any_of(program_.functions, [&](const Function& g) {
-      return &g != &f && g.name != f.name && std::ranges::any_of(g.inputs, [&](const FunctionInput& in) {
-        return in.kind == FunctionInput::Kind::state && in.state == state.state;
+      return &g != &f && g.name != f.name && std::ranges::any_of(g.inputs, [&](const FunctionInput& input) {
+        return input.kind == FunctionInput::Kind::state && input.state == state.state;
       });
     });
   }
@@ -145,8 +148,8 @@ class Folder {
   }
 
   Program& program_;
-  std::vector<bool> read_;                        ///< states with derived constants
-  std::map<std::uint32_t, std::uint64_t> grown_;  ///< bytes of small constants of a state
+  std::vector<bool> folded_states_;                     ///< states with derived constants
+  std::map<std::uint32_t, std::uint64_t> added_bytes_;  ///< bytes of small constants of a state
   std::uint64_t max_work_ = kMostWork, budget_ = kAllWork;
 };
 

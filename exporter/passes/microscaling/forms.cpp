@@ -12,7 +12,7 @@ namespace {
 
 /// Layout of elements in a state.
 struct ElementStorage {
-  DType stored;
+  DType scale_dtype;
   DType element;
   int per_item;  ///< elements per item of the state, side by side in the last axis
 };
@@ -118,7 +118,7 @@ std::vector<MicroscaledForm> possible_forms(const Program& program, const std::v
   if (count(e) <= 0 || blocks <= 0 || !row_major(e) || !row_major(s)) return {};
   std::vector<MicroscaledForm> forms;
   for (const ElementStorage& k : kElementStorages) {
-    if (k.stored != e.type.dtype) continue;
+    if (k.scale_dtype != e.type.dtype) continue;
     MicroscaledForm form{
         static_cast<std::uint32_t>(elements), static_cast<std::uint32_t>(scales), {k.element, e.type.shape}};
     const std::int64_t columns = e.type.shape.back().value() * k.per_item, n = count(e) * k.per_item;

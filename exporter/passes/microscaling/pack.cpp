@@ -23,12 +23,12 @@ class Packer {
   }
 
   void run() {
-    const bool any = std::any_of(program_.states.begin(), program_.states.end(), [](const State& s) {
+    const bool has_scales = std::any_of(program_.states.begin(), program_.states.end(), [](const State& s) {
       return s.type.dtype == DType::f8_e8m0 || s.type.dtype == DType::u8;
     });
-    if (!any) return;
+    if (!has_scales) return;
     for (Function& f : program_.functions) {
-      tried_.clear();
+      visited_.clear();
       pack_given(f);
       while (pack_one(f)) {
       }
@@ -50,8 +50,8 @@ class Packer {
       if (called(name) == program_.states.end()) called(result)->name = name;
     }
     for (Function& f : program_.functions) {
-      for (FunctionInput& in : f.inputs) {
-        if (in.kind == FunctionInput::Kind::state) in.name = program_.states[in.state].name;
+      for (FunctionInput& input : f.inputs) {
+        if (input.kind == FunctionInput::Kind::state) input.name = program_.states[input.state].name;
       }
     }
   }
@@ -60,8 +60,9 @@ class Packer {
   /// Turns mx_pack of two states, from tensor subclasses, into the MX state.
   void pack_given(Function& f) {
     std::map<ValueId, std::uint32_t> states;
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state && !program_.states[in.state].is_mutable) states[in.value] = in.state;
+    for (const FunctionInput& input : f.inputs) {
+      if (input.kind == FunctionInput::Kind::state && !program_.states[input.state].is_mutable)
+        states[input.value] = input.state;
     }
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       if (f.nodes[i].op != Op::mx_pack) continue;
@@ -88,7 +89,7 @@ class Packer {
         const Node& n = f.nodes[producer];
         if (n.op == Op::dequantize) break;
         const bool view = n.op == Op::reshape || n.op == Op::permute;
-        if (!view && tried_.insert(v).second && try_value(f, constants, v, producer)) return true;
+        if (!view && visited_.insert(v).second && try_value(f, constants, v, producer)) return true;
         if (n.inputs.size() != 1 || n.outputs.size() != 1) break;
         v = n.inputs[0];
       }
@@ -103,9 +104,9 @@ class Packer {
     const Dim requested = program_.pool.product(f.values[static_cast<std::size_t>(v)].type.shape);
     std::erase_if(forms,
                   [&](const MicroscaledForm& form) { return program_.pool.product(form.type.shape) != requested; });
-    const std::uint64_t work = constants.cost(slice);
-    if (forms.empty() || work > budget_) return false;
-    budget_ -= work;
+    const std::uint64_t slice_cost = constants.cost(slice);
+    if (forms.empty() || slice_cost > budget_) return false;
+    budget_ -= slice_cost;
     const MicroscaledForm* found = nullptr;
     const auto compare_forms = [&](const Tensor& value) {
       for (const MicroscaledForm& form : forms) {
@@ -119,7 +120,7 @@ class Packer {
 
   /// The node `at`, which gives v, becomes dequantize, and a reshape where v has other sizes.
   void replace(Function& f, ValueId v, std::size_t index, const MicroscaledForm& form) {
-    const TensorType was = f.values[static_cast<std::size_t>(v)].type;
+    const TensorType old_type = f.values[static_cast<std::size_t>(v)].type;
     const auto add_value = [&f](TensorType type) {
       f.values.push_back({std::move(type), {}});
       return static_cast<ValueId>(f.values.size() - 1);
@@ -129,8 +130,8 @@ class Packer {
     dequantize.origin = f.nodes[index].origin;
     dequantize.annotations = f.nodes[index].annotations;
     dequantize.inputs = {value_of_state(program_, f, state_of(form))};
-    dequantize.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(was.dtype)});
-    if (was.shape == form.type.shape) {
+    dequantize.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(old_type.dtype)});
+    if (old_type.shape == form.type.shape) {
       dequantize.outputs = {v};
       f.nodes[index] = std::move(dequantize);
       return;
@@ -138,17 +139,18 @@ class Packer {
     Node reshape;
     reshape.op = Op::reshape;
     reshape.origin = dequantize.origin;
-    reshape.set(AttrKey::sizes, was.shape);
+    reshape.set(AttrKey::sizes, old_type.shape);
     reshape.outputs = {v};
-    const ValueId full_value = add_value({was.dtype, form.type.shape});
+    const ValueId full_value = add_value({old_type.dtype, form.type.shape});
     dequantize.outputs = reshape.inputs = {full_value};
     f.nodes[index] = std::move(reshape);
     f.nodes.insert(f.nodes.begin() + static_cast<std::ptrdiff_t>(index), std::move(dequantize));
     // Reshapes back to the MX value's own sizes are not needed.
     for (const Node& n : f.nodes) {
       if (n.op != Op::reshape || n.inputs[0] != v) continue;
-      const ValueId again = n.outputs[0];
-      if (f.values[static_cast<std::size_t>(again)].type.shape == form.type.shape) use_instead(f, again, full_value);
+      const ValueId requantized = n.outputs[0];
+      if (f.values[static_cast<std::size_t>(requantized)].type.shape == form.type.shape)
+        use_instead(f, requantized, full_value);
     }
   }
 
@@ -174,7 +176,7 @@ class Packer {
   /// times each.
   static constexpr std::uint64_t kWorkPerByte = 1024, kMost = std::uint64_t{1} << 44;
   std::uint64_t budget_ = std::uint64_t{1} << 24;
-  std::set<ValueId> tried_;  ///< values of the current function
+  std::set<ValueId> visited_;  ///< values of the current function
 
   using Key = std::tuple<std::uint32_t, std::uint32_t, DType, std::int32_t, ScaleLayout>;
   Program& program_;

@@ -42,8 +42,8 @@ class Groups {
  public:
   Groups(const Program& program, std::uint32_t function)
       : program_(program), function_(function), f_(program.functions[function]), def_use_(f_), flow_(f_) {
-    for (const FunctionInput& in : f_.inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.value != kNoValue) states_[in.value] = in.state;
+    for (const FunctionInput& input : f_.inputs) {
+      if (input.kind == FunctionInput::Kind::state && input.value != kNoValue) states_[input.value] = input.state;
     }
     for (const auto& [storage, weight] : weights_of(program)) {
       const State& state = program.states[weight.state];
@@ -85,12 +85,12 @@ class Groups {
 
   std::vector<ChannelStorage> absorbers_of(const Node& n, std::int64_t channels) const {
     if (n.op == Op::layer_norm || n.op == Op::rms_norm) return norm_absorbers(n, channels);
-    const auto one = flow_.operation(n);
-    if (!one || one->op != Scalar::mul || one->count != 2) return {};
-    for (const ScalarOperand& operand : one->operands) {
+    const auto multiplication = flow_.operation(n);
+    if (!multiplication || multiplication->op != Scalar::mul || multiplication->count != 2) return {};
+    for (const ScalarOperand& operand : multiplication->operands) {
       if (const auto vector = vector_of(operand.value, channels)) return {*vector};
     }
-    for (const ScalarOperand& operand : one->operands) {
+    for (const ScalarOperand& operand : multiplication->operands) {
       std::vector<ChannelStorage> rows = product_absorbers(operand.value, channels);
       if (!rows.empty()) return rows;
     }
@@ -131,10 +131,10 @@ class Groups {
     const State& s = program_.states[found->second];
     if (s.type.rank() != 1 || !s.type.shape[0].is(channels) || !is_own_float_storage(program_, s)) return {};
     for (std::uint32_t i = 0; i < program_.functions.size(); ++i) {
-      const auto reads = [&](const FunctionInput& in) {
-        return in.kind == FunctionInput::Kind::state && in.state == found->second;
+      const auto reads_state = [&](const FunctionInput& input) {
+        return input.kind == FunctionInput::Kind::state && input.state == found->second;
       };
-      if (i != function_ && std::ranges::any_of(program_.functions[i].inputs, reads)) return {};
+      if (i != function_ && std::ranges::any_of(program_.functions[i].inputs, reads_state)) return {};
     }
     return ChannelStorage{s.storage, 1};
   }
@@ -173,16 +173,16 @@ double weighted_noise(const ScaledWeight& w, const std::vector<float>& numbers, 
   std::mutex mutex;
   parallel_for(m.rows, 16, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> x(static_cast<std::size_t>(m.columns)), y(x.size());
-    double own = 0;
+    double weight_noise = 0;
     for (std::int64_t r = begin; r < end; ++r) {
       read_rows(m, r, 1, x.data());
       dequantize_row(layout, q.bytes.data(), r, 0, m.columns, y.data());
       float sum = 0;
       for (std::size_t j = 0; j < x.size(); ++j) sum += importance[j] * (x[j] - y[j]) * (x[j] - y[j]);
-      own += static_cast<double>(sum);
+      weight_noise += static_cast<double>(sum);
     }
     const std::lock_guard lock(mutex);
-    noise += own;
+    noise += weight_noise;
   });
   return noise;
 }
@@ -208,20 +208,20 @@ std::size_t absorb_scales(const Program& program,
                           std::map<WeightPart, std::vector<float>>& importance) {
   const auto source = std::dynamic_pointer_cast<ExtendableSource>(program.source);
   if (source == nullptr) return 0;
-  std::size_t changed = 0;
+  std::size_t changed_count = 0;
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
     for (const ScaledGroup& group : Groups(program, f).find()) {
       const auto found = importance.find(WeightPart(group.weights[0].name, group.weights[0].matrix));
       if (found == importance.end()) continue;
-      const bool all = std::ranges::all_of(group.weights, [&](const ScaledWeight& w) {
+      const bool all_scalable = std::ranges::all_of(group.weights, [&](const ScaledWeight& w) {
         return recipe_of(w.name) != nullptr && importance.contains(WeightPart(w.name, w.matrix));
       });
-      if (!all) continue;
+      if (!all_scalable) continue;
       const std::vector<float> factors = importance_factors(found->second, group.channels);
       std::vector<std::vector<float>> numbers;
       for (const ScaledWeight& w : group.weights) numbers.push_back(stored_floats(program, w.storage.storage));
       double lower = 0;
-      std::vector<float> best;
+      std::vector<float> best_scales;
       for (int i = 0; i < kPowers; ++i) {
         const std::vector<float> scales = scales_of(factors, static_cast<double>(i) / kPowers);
         std::vector<float> weighted = factors;
@@ -234,28 +234,29 @@ std::size_t absorb_scales(const Program& program,
         }
         if (i > 0 && noise >= lower) continue;
         lower = noise;
-        best = i > 0 ? scales : std::vector<float>();
+        best_scales = i > 0 ? scales : std::vector<float>();
       }
-      if (best.empty()) continue;
-      std::vector<float> reciprocals(best.size());
-      for (std::size_t j = 0; j < best.size(); ++j) reciprocals[j] = 1 / best[j];
-      const auto change = [&](const ChannelStorage& s, const std::vector<float>& factor) {
-        source->replace(s.storage, [s, factor](std::span<const std::byte> before) {
-          std::vector<std::byte> after(before.begin(), before.end());
-          multiply_channels(s, factor, {reinterpret_cast<float*>(after.data()), after.size() / sizeof(float)});
-          return after;
+      if (best_scales.empty()) continue;
+      std::vector<float> reciprocals(best_scales.size());
+      for (std::size_t j = 0; j < best_scales.size(); ++j) reciprocals[j] = 1 / best_scales[j];
+      const auto multiply_storage = [&](const ChannelStorage& s, const std::vector<float>& factor) {
+        source->replace(s.storage, [s, factor](std::span<const std::byte> old_bytes) {
+          std::vector<std::byte> new_bytes(old_bytes.begin(), old_bytes.end());
+          multiply_channels(s, factor, {reinterpret_cast<float*>(new_bytes.data()), new_bytes.size() / sizeof(float)});
+          return new_bytes;
         });
       };
       for (const ScaledWeight& w : group.weights) {
-        change(w.storage, best);
-        std::vector<float>& own = importance.at(WeightPart(w.name, w.matrix));
-        for (std::size_t j = 0; j < own.size(); ++j) own[j] *= reciprocals[j] * reciprocals[j];
+        multiply_storage(w.storage, best_scales);
+        std::vector<float>& weight_importance = importance.at(WeightPart(w.name, w.matrix));
+        for (std::size_t j = 0; j < weight_importance.size(); ++j)
+          weight_importance[j] *= reciprocals[j] * reciprocals[j];
       }
-      for (const ChannelStorage& a : group.absorbers) change(a, reciprocals);
-      ++changed;
+      for (const ChannelStorage& a : group.absorbers) multiply_storage(a, reciprocals);
+      ++changed_count;
     }
   }
-  return changed;
+  return changed_count;
 }
 
 }  // namespace tern

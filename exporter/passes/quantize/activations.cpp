@@ -21,8 +21,8 @@ std::string scale_text(const RowFormula& f, DType t) {
   std::string text(f.scale);
   if (t == DType::bf16) text = "bfloat16(" + text + ")";
   if (t == DType::f16) text = "float16(" + text + ")";
-  std::string whole(f.clamped_scale);
-  return whole.replace(whole.find("{}"), 2, text);
+  std::string formula(f.clamped_scale);
+  return formula.replace(formula.find("{}"), 2, text);
 }
 
 std::string_view rule_of(MxScales scales) {

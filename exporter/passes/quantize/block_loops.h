@@ -29,11 +29,11 @@ inline constexpr std::int64_t kPrefetchSlices = 4;
 
 /// Asks for a part, of kParts, of what lies in the next row as numbers [begin, begin + n) do in this one. Memory then
 /// delivers it meanwhile; asked for at once, the lines of a chunk would hold up this one's.
-TERN_INLINE void prefetch_next_row(const WeightRow& row, std::int64_t begin, std::int64_t n, std::int64_t part) {
+TERN_INLINE void prefetch_next_row(const WeightRow& row, std::int64_t begin, std::int64_t n, std::int64_t slice_index) {
   if (row.next.empty()) return;
   const std::int64_t size = static_cast<std::int64_t>(row.next.size()) / row.columns;
-  const std::byte* const from = row.next.data() + (begin + n * part / kPrefetchSlices) * size;
-  for (std::int64_t i = 0; i < n / kPrefetchSlices * size; i += 64) __builtin_prefetch(from + i, 0, 2);
+  const std::byte* const slice = row.next.data() + (begin + n * slice_index / kPrefetchSlices) * size;
+  for (std::int64_t i = 0; i < n / kPrefetchSlices * size; i += 64) __builtin_prefetch(slice + i, 0, 2);
 }
 
 /// The largest magnitude as bits of a float32: NaN is larger than every number.
@@ -45,14 +45,15 @@ TERN_INLINE std::uint32_t largest_bits(const std::uint32_t* x, std::int64_t n) {
 
 /// Computes the larger of each pair of neighbours.
 template <class T>
-TERN_INLINE void larger_of_pairs(const T* __restrict x, std::int64_t pairs, T* __restrict to) {
-  for (std::int64_t i = 0; i < pairs; ++i) to[i] = std::max(x[2 * i], x[2 * i + 1]);
+TERN_INLINE void larger_of_pairs(const T* __restrict x, std::int64_t pairs, T* __restrict destination) {
+  for (std::int64_t i = 0; i < pairs; ++i) destination[i] = std::max(x[2 * i], x[2 * i + 1]);
 }
 
 /// The largest magnitudes, as bits of float32, of all blocks of at most kMost numbers: pairs of neighbours, then pairs
 /// of these, and so on, are faster than the largest of one register after the other.
 template <std::int64_t kBlock, std::int64_t kMost>
-TERN_INLINE void largest_of_blocks(const std::uint32_t* __restrict x, std::int64_t n, std::uint32_t* __restrict to) {
+TERN_INLINE void largest_of_blocks(const std::uint32_t* __restrict x, std::int64_t n,
+                                   std::uint32_t* __restrict destination) {
   static_assert(kBlock == 16 || kBlock == 32);
   std::uint32_t first[kMost / 2], second[kMost / 4];
   for (std::int64_t i = 0; i < n / 2; ++i) {
@@ -63,7 +64,7 @@ TERN_INLINE void largest_of_blocks(const std::uint32_t* __restrict x, std::int64
   larger_of_pairs(first, n / 16, second);
   if constexpr (kBlock == 32) larger_of_pairs(second, n / 32, first);
   const std::uint32_t* const largest = kBlock == 32 ? first : second;
-  for (std::int64_t b = 0; b < n / kBlock; ++b) to[b] = largest[b];
+  for (std::int64_t b = 0; b < n / kBlock; ++b) destination[b] = largest[b];
 }
 
 /// True if quotient() may divide by the number.
@@ -105,12 +106,13 @@ TERN_INLINE void one_block_at_a_time() {
 template <class F>
 TERN_INLINE std::uint32_t round_magnitude(float& v) {
   constexpr int kShift = 23 - F::mantissa;
-  constexpr std::uint32_t kLeast = static_cast<std::uint32_t>(128 - F::bias) << 23;  // exponent of subnormal numbers
-  const std::uint32_t exponent = std::max(std::bit_cast<std::uint32_t>(v) & 0x7f800000u, kLeast);
-  const std::uint32_t ones = exponent + (static_cast<std::uint32_t>(kShift) << 23);
-  const float sum = v + std::bit_cast<float>(ones);
-  v = sum - std::bit_cast<float>(ones);
-  return (std::bit_cast<std::uint32_t>(sum) - ones) + ((exponent - kLeast) >> kShift);
+  constexpr std::uint32_t kSubnormalExponent = static_cast<std::uint32_t>(128 - F::bias)
+                                               << 23;  // exponent of subnormal numbers
+  const std::uint32_t exponent = std::max(std::bit_cast<std::uint32_t>(v) & 0x7f800000u, kSubnormalExponent);
+  const std::uint32_t rounding_bits = exponent + (static_cast<std::uint32_t>(kShift) << 23);
+  const float sum = v + std::bit_cast<float>(rounding_bits);
+  v = sum - std::bit_cast<float>(rounding_bits);
+  return (std::bit_cast<std::uint32_t>(sum) - rounding_bits) + ((exponent - kSubnormalExponent) >> kShift);
 }
 
 /// The sign of a number as that of a code.
@@ -169,11 +171,11 @@ TERN_INLINE void encode_scaled(const std::uint32_t* __restrict x, std::int64_t n
 
 /// Each block's number for all of its numbers.
 template <std::int64_t kBlock>
-TERN_INLINE void spread(const float* __restrict of_blocks, std::int64_t blocks, float* __restrict to) {
-  for (std::int64_t b = 0; b < blocks; ++b, to += kBlock) {
+TERN_INLINE void spread(const float* __restrict of_blocks, std::int64_t blocks, float* __restrict destination) {
+  for (std::int64_t b = 0; b < blocks; ++b, destination += kBlock) {
     one_block_at_a_time();
 #pragma GCC unroll 1
-    for (std::int64_t i = 0; i < kBlock; ++i) to[i] = of_blocks[b];
+    for (std::int64_t i = 0; i < kBlock; ++i) destination[i] = of_blocks[b];
   }
 }
 
@@ -202,16 +204,18 @@ void encode_nans(const std::uint32_t* x, std::int64_t n, const Scaled& scaled, s
   }
 }
 
-TERN_INLINE void pack_bytes(const std::uint16_t* __restrict codes, std::int64_t n, std::uint8_t* __restrict to) {
-  for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<std::uint8_t>(codes[i]);
+TERN_INLINE void pack_bytes(const std::uint16_t* __restrict codes, std::int64_t n,
+                            std::uint8_t* __restrict destination) {
+  for (std::int64_t i = 0; i < n; ++i) destination[i] = static_cast<std::uint8_t>(codes[i]);
 }
 
 /// Pairs of codes of four bits, the first in the low ones.
-TERN_INLINE void pack_nibbles(const std::uint16_t* __restrict codes, std::int64_t n, std::uint8_t* __restrict to) {
+TERN_INLINE void pack_nibbles(const std::uint16_t* __restrict codes, std::int64_t n,
+                              std::uint8_t* __restrict destination) {
   for (std::int64_t i = 0; i < n / 2; ++i) {
     std::uint32_t pair = 0;
     std::memcpy(&pair, codes + 2 * i, sizeof pair);
-    to[i] = static_cast<std::uint8_t>((pair & 0xf) | (pair >> 12 & 0xf0));
+    destination[i] = static_cast<std::uint8_t>((pair & 0xf) | (pair >> 12 & 0xf0));
   }
 }
 

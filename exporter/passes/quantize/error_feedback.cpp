@@ -35,10 +35,10 @@ struct IntegerGrid {
   float min = 0, max = 0;
 
   TERN_INLINE float round(float v, std::uint16_t& code) const {
-    constexpr float kOnes = 0x1.8p23F;
-    const float above = v > min ? v : min, sum = (above < max ? above : max) + kOnes;
+    constexpr float kRoundingMagic = 0x1.8p23F;
+    const float clamped_below = v > min ? v : min, sum = (clamped_below < max ? clamped_below : max) + kRoundingMagic;
     code = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(sum));
-    return sum - kOnes;
+    return sum - kRoundingMagic;
   }
 };
 
@@ -57,26 +57,26 @@ struct FloatGrid {
 };
 
 template <class Use>
-void dispatch_grid(DType element, const Use& use) {
+void dispatch_grid(DType element, const Use& run_on_grid) {
   switch (element) {
-    case DType::i8: return use(IntegerGrid{-128, 127});
-    case DType::i4: return use(IntegerGrid{-8, 7});
-    case DType::f4_e2m1: return use(FloatGrid<E2M1>{});
-    case DType::f6_e2m3: return use(FloatGrid<E2M3>{});
-    case DType::f6_e3m2: return use(FloatGrid<E3M2>{});
-    case DType::f8_e5m2: return use(FloatGrid<E5M2>{});
-    default: return use(FloatGrid<E4M3FN>{});
+    case DType::i8: return run_on_grid(IntegerGrid{-128, 127});
+    case DType::i4: return run_on_grid(IntegerGrid{-8, 7});
+    case DType::f4_e2m1: return run_on_grid(FloatGrid<E2M1>{});
+    case DType::f6_e2m3: return run_on_grid(FloatGrid<E2M3>{});
+    case DType::f6_e3m2: return run_on_grid(FloatGrid<E3M2>{});
+    case DType::f8_e5m2: return run_on_grid(FloatGrid<E5M2>{});
+    default: return run_on_grid(FloatGrid<E4M3FN>{});
   }
 }
 
 /// to[k] -= sum over j of factor[j][k] * errors[j], for four columns k and half of the rows.
 TERN_INLINE void subtract_products(const float* __restrict factor, std::int64_t stride, const float* __restrict errors,
-                                   std::int64_t count, float* __restrict to) {
+                                   std::int64_t count, float* __restrict destination) {
   constexpr int kTile = 4, kHalf = kRowVectors / 2;
   Vector sums[kTile][kHalf];
   for (int k = 0; k < kTile; ++k) {
     for (int v = 0; v < kHalf; ++v)
-      sums[k][v] = *reinterpret_cast<const Vector*>(to + k * kFeedbackRows + v * kVectorFloats);
+      sums[k][v] = *reinterpret_cast<const Vector*>(destination + k * kFeedbackRows + v * kVectorFloats);
   }
   for (std::int64_t j = 0; j < count; ++j) {
     const float* const f = factor + j * stride;
@@ -87,14 +87,15 @@ TERN_INLINE void subtract_products(const float* __restrict factor, std::int64_t 
     }
   }
   for (int k = 0; k < kTile; ++k) {
-    for (int v = 0; v < kHalf; ++v) *reinterpret_cast<Vector*>(to + k * kFeedbackRows + v * kVectorFloats) = sums[k][v];
+    for (int v = 0; v < kHalf; ++v)
+      *reinterpret_cast<Vector*>(destination + k * kFeedbackRows + v * kVectorFloats) = sums[k][v];
   }
 }
 
 /// Adds up one column's product: to -= error * factor.
-TERN_INLINE void subtract_product(float factor, const float* __restrict error, float* __restrict to) {
+TERN_INLINE void subtract_product(float factor, const float* __restrict error, float* __restrict destination) {
   for (std::int64_t v = 0; v < kFeedbackRows; v += kVectorFloats) {
-    *reinterpret_cast<Vector*>(to + v) -= *reinterpret_cast<const Vector*>(error + v) * factor;
+    *reinterpret_cast<Vector*>(destination + v) -= *reinterpret_cast<const Vector*>(error + v) * factor;
   }
 }
 
@@ -194,9 +195,10 @@ class FeedbackRows {
     const float* const u = factor_.factor.data() + begin * columns_;
     std::int64_t k = end;
     for (; k + 4 <= columns_; k += 4) {
-      for (std::int64_t half = 0; half < kFeedbackRows; half += kFeedbackRows / 2)
-        subtract_products(u + k, columns_, errors_.data() + half, end - begin,
-                          numbers_.data() + k * kFeedbackRows + half);
+      for (std::int64_t first_row_of_half = 0; first_row_of_half < kFeedbackRows;
+           first_row_of_half += kFeedbackRows / 2)
+        subtract_products(u + k, columns_, errors_.data() + first_row_of_half, end - begin,
+                          numbers_.data() + k * kFeedbackRows + first_row_of_half);
     }
     for (; k < columns_; ++k) {
       for (std::int64_t j = begin; j < end; ++j)
@@ -210,11 +212,11 @@ class FeedbackRows {
     for (std::int64_t r = 0; r < count; ++r) {
       for (std::int64_t j = 0; j < columns_; ++j)
         row[to_index(factor_.order[to_index(j)])] = codes_[to_index(j * kFeedbackRows + r)];
-      auto* const to = reinterpret_cast<std::uint8_t*>(bytes_ + (first + r) * layout_.row_bytes());
+      auto* const destination = reinterpret_cast<std::uint8_t*>(bytes_ + (first + r) * layout_.row_bytes());
       if (elements_per_byte(layout_.element) == 2) {
-        pack_nibbles(row.data(), columns_, to);
+        pack_nibbles(row.data(), columns_, destination);
       } else {
-        pack_bytes(row.data(), columns_, to);
+        pack_bytes(row.data(), columns_, destination);
       }
     }
   }
@@ -261,11 +263,11 @@ std::optional<FeedbackFactor> feedback_factor(std::span<const float> moments, st
   std::ranges::fill(identity.span<float>(), 0.0F);
   for (std::int64_t j = 0; j < n; ++j) identity.span<float>()[to_index(j * n + j)] = 1;
   for (int attempt = 0; attempt < kDampings; ++attempt, damping *= 10) {
-    float* const to = reversed.span<float>().data();
+    float* const destination = reversed.span<float>().data();
     for (std::int64_t i = 0; i < n; ++i) {
-      const float* const from = moments.data() + f.order[to_index(n - 1 - i)] * n;
-      for (std::int64_t j = 0; j < n; ++j) to[i * n + j] = from[f.order[to_index(n - 1 - j)]];
-      to[i * n + i] = static_cast<float>(static_cast<double>(to[i * n + i]) + damping * mean);
+      const float* const source = moments.data() + f.order[to_index(n - 1 - i)] * n;
+      for (std::int64_t j = 0; j < n; ++j) destination[i * n + j] = source[f.order[to_index(n - 1 - j)]];
+      destination[i * n + i] = static_cast<float>(static_cast<double>(destination[i * n + i]) + damping * mean);
     }
     const linalg::CholeskyResult lower = linalg::cholesky_ex(reversed, {.threads = threads});
     if (lower.info.span<const std::int32_t>()[0] != 0) continue;
@@ -288,13 +290,13 @@ Quantized quantize_with_feedback(const FloatMatrix& m, const Recipe& recipe, con
   scaled.importance = importance_factors(factor.importance, m.columns);
   q.error = {};
   std::mutex mutex;
-  const std::int64_t parts = (m.rows + kFeedbackRows - 1) / kFeedbackRows;
-  parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t row_blocks = (m.rows + kFeedbackRows - 1) / kFeedbackRows;
+  parallel_for(row_blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     FeedbackRows together(layout, recipe, m.type, scaled, q.bytes.data());
     std::vector<float> rows(to_index(kFeedbackRows * m.columns));
     QuantizationError error;
-    for (std::int64_t part = begin; part < end; ++part) {
-      const std::int64_t first = part * kFeedbackRows, count = std::min(kFeedbackRows, m.rows - first);
+    for (std::int64_t row_block = begin; row_block < end; ++row_block) {
+      const std::int64_t first = row_block * kFeedbackRows, count = std::min(kFeedbackRows, m.rows - first);
       read_rows(m, first, count, rows.data());
       together.run(rows, first, count, outer, error);
     }

@@ -74,8 +74,8 @@ Blocks blocks_of(const Recipe& recipe, DType type, std::int64_t columns) {
   Blocks b;
   b.columns = recipe.block == 0 ? static_cast<std::int32_t>(columns) : recipe.block;
   // Groups keep scales of the weight's own type, unless asked for; scales of a whole row are float32, as in torchao.
-  const DType own = recipe.block == 0 ? DType::f32 : recipe.bfloat16_scales ? DType::bf16 : type;
-  b.scale = f.scale == DType::invalid ? own : f.scale;
+  const DType default_scale = recipe.block == 0 ? DType::f32 : recipe.bfloat16_scales ? DType::bf16 : type;
+  b.scale = f.scale == DType::invalid ? default_scale : f.scale;
   b.outer = f.outer;
   return b;
 }

@@ -54,10 +54,10 @@ TERN_INLINE float scale_of(DType type, std::uint32_t largest, const StepRange& r
 template <DType type>
 TERN_INLINE float rounded(float v) {
   if constexpr (type == DType::f32) return v;
-  constexpr std::uint32_t kBits = type == DType::f16 ? 10 : 7, kLeast = type == DType::f16 ? 113u << 23 : 0u;
-  const std::uint32_t exponent = std::max(std::bit_cast<std::uint32_t>(v) & 0x7f800000u, kLeast);
-  const float ones = std::bit_cast<float>(exponent + ((23 - kBits) << 23 | 0x400000u));
-  return v + ones - ones;
+  constexpr std::uint32_t kBits = type == DType::f16 ? 10 : 7, kMinExponent = type == DType::f16 ? 113u << 23 : 0u;
+  const std::uint32_t exponent = std::max(std::bit_cast<std::uint32_t>(v) & 0x7f800000u, kMinExponent);
+  const float rounding_magic = std::bit_cast<float>(exponent + ((23 - kBits) << 23 | 0x400000u));
+  return v + rounding_magic - rounding_magic;
 }
 
 /// Factor of the numbers.
@@ -71,22 +71,23 @@ TERN_INLINE float reciprocal(float scale) {
 template <bool kFused, DType type>
 TERN_INLINE void round_numbers(const std::uint32_t* __restrict x, std::int64_t n, float factor, float scale,
                                const StepRange& range, std::uint16_t* __restrict codes, Sums& sums) {
-  constexpr float kOnes = 0x1.8p23F;
+  constexpr float kIntegerMagic = 0x1.8p23F;
 #pragma GCC unroll 1
   for (std::int64_t i = 0; i < n; ++i) {
     const float number = value_of(x[i]), v = rounded<type>(number * factor);
-    const float above = v > range.min ? v : range.min, sum = (above < range.max ? above : range.max) + kOnes;
+    const float clamped_below = v > range.min ? v : range.min,
+                sum = (clamped_below < range.max ? clamped_below : range.max) + kIntegerMagic;
     codes[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(sum));
-    sums.add<kFused>(i, number, (sum - kOnes) * scale);
+    sums.add<kFused>(i, number, (sum - kIntegerMagic) * scale);
   }
 }
 
 /// Rounds to whole numbers of the range.
 TERN_INLINE auto round_to_range(const StepRange& range) {
   return [ least = range.min, most = range.max ](float v) __attribute__((always_inline)) {
-    constexpr float kOnes = 0x1.8p23F;
-    const float above = v > least ? v : least;
-    return (above < most ? above : most) + kOnes - kOnes;
+    constexpr float kIntegerMagic = 0x1.8p23F;
+    const float clamped_below = v > least ? v : least;
+    return (clamped_below < most ? clamped_below : most) + kIntegerMagic - kIntegerMagic;
   };
 }
 
@@ -95,9 +96,9 @@ TERN_INLINE float search_scale(const std::uint32_t* __restrict x, const float* _
                                float largest, float fewest, float upper, const StepRange& range) {
   if (!is_searchable(largest)) return 0;
   ScaleCandidates<> candidates;
-  const float each = (upper - fewest) / static_cast<float>(ScaleCandidates<>::kCount - 1);
+  const float candidate_step = (upper - fewest) / static_cast<float>(ScaleCandidates<>::kCount - 1);
   for (std::int64_t c = 0; c < ScaleCandidates<>::kCount; ++c)
-    candidates.by[c] = (fewest + static_cast<float>(c) * each) / largest;
+    candidates.by[c] = (fewest + static_cast<float>(c) * candidate_step) / largest;
   candidates.add(x, importance, n, round_to_range(range));
   return candidates.least_squares();
 }
@@ -108,7 +109,7 @@ constexpr std::int64_t kLongBlock = 128;
 
 void encode_bytes(const WeightRow& row) {
   const float lower = least_scale(row);
-  auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+  auto* const packed = reinterpret_cast<std::uint8_t*>(row.elements);
   const auto* const numbers = row.numbers;
   std::array<std::uint16_t, kChunk> codes;
   run_at_cpu_level([&](auto fused) __attribute__((always_inline)) {
@@ -134,7 +135,7 @@ void encode_bytes(const WeightRow& row) {
           });
       prefetch_next_row(row, begin, n, 2);
       if (!(scale < kInfinity)) codes.fill(0);
-      pack_bytes(codes.data(), n, to + begin);
+      pack_bytes(codes.data(), n, packed + begin);
       prefetch_next_row(row, begin, n, 3);
     }
     sums.add_to(*row.error);
@@ -142,14 +143,14 @@ void encode_bytes(const WeightRow& row) {
   });
 }
 
-/// Computes the scales of many blocks, rounded to `stored`, and the factors of their numbers. Returns true if all are
-/// finite.
+/// Computes the scales of many blocks, rounded to `scale_dtype`, and the factors of their numbers. Returns true if all
+/// are finite.
 template <DType type>
-TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, DType stored, float lower,
-                               float* __restrict scales, float* __restrict factor) {
+TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, DType scale_dtype,
+                               float lower, float* __restrict scales, float* __restrict factor) {
   std::uint32_t upper = 0;
   for (std::int64_t b = 0; b < blocks; ++b) {
-    scales[b] = scale_of(stored, largest[b], kNibbles, lower);
+    scales[b] = scale_of(scale_dtype, largest[b], kNibbles, lower);
     factor[b] = reciprocal<type>(scales[b]);
     upper = std::max(upper, std::bit_cast<std::uint32_t>(scales[b]) & kMagnitude);
   }
@@ -166,27 +167,27 @@ TERN_INLINE bool largest_is_positive(const std::uint32_t* __restrict x, std::int
 /// Replaces the scales of blocks, and the factors of their numbers, by those of a search.
 TERN_INLINE void search_scales(const std::uint32_t* __restrict x, const float* __restrict importance,
                                const std::uint32_t* __restrict largest, std::int64_t blocks, std::int64_t block,
-                               DType stored, float lower, const StepRange& range, float* __restrict scales,
+                               DType scale_dtype, float lower, const StepRange& range, float* __restrict scales,
                                float* __restrict factor) {
   const float upper = block > kLongBlock ? kMostNibbleStepsOfLong : kMostNibbleSteps;
   for (std::int64_t b = 0; b < blocks; ++b) {
-    const auto* const from = x + b * block;
-    const bool positive = largest_is_positive(from, block, largest[b]);
+    const auto* const block_begin = x + b * block;
+    const bool positive = largest_is_positive(block_begin, block, largest[b]);
     const float found =
-        search_scale(from, importance + b * block, block, std::bit_cast<float>(largest[b]),
+        search_scale(block_begin, importance + b * block, block, std::bit_cast<float>(largest[b]),
                      positive ? -kFewestNibbleSteps : kFewestNibbleSteps, positive ? -upper : upper, range);
-    const float scale = rounded_to(stored, found);
+    const float scale = rounded_to(scale_dtype, found);
     if (!(std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) & kMagnitude) >= lower)) continue;
     scales[b] = scale;
     factor[b] = 1.0F / scale;
   }
 }
 
-/// `type`: rounding type of products; `stored`: type of the scales.
+/// `type`: rounding type of products; `scale_dtype`: type of the scales.
 template <DType type>
-void encode_nibbles(const WeightRow& row, DType stored) {
+void encode_nibbles(const WeightRow& row, DType scale_dtype) {
   const bool searches = type == DType::f32 && row.recipe.rule != ScaleRule::torchao;
-  auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+  auto* const packed = reinterpret_cast<std::uint8_t*>(row.elements);
   const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
   const float lower = least_scale(row);
   std::array<std::uint32_t, kChunk> largest;  // a block has at least two elements
@@ -209,22 +210,22 @@ void encode_nibbles(const WeightRow& row, DType stored) {
         for (std::int64_t b = 0; b < blocks; ++b) largest[to_index(b)] = largest_bits(x + b * block, block);
       }
       prefetch_next_row(row, begin, n, 1);
-      const bool finite = encode_scales<type>(largest.data(), blocks, stored, lower, scales.data(), factor.data());
+      const bool finite = encode_scales<type>(largest.data(), blocks, scale_dtype, lower, scales.data(), factor.data());
       if (searches) {
-        search_scales(x, row.importance + begin, largest.data(), blocks, block, stored, lower, range, scales.data(),
-                      factor.data());
+        search_scales(x, row.importance + begin, largest.data(), blocks, block, scale_dtype, lower, range,
+                      scales.data(), factor.data());
       }
       for (std::int64_t b = 0; b < blocks; ++b) {
-        const auto* const from = x + b * block;
-        std::uint16_t* const into = codes.data() + b * block;
+        const auto* const block_begin = x + b * block;
+        std::uint16_t* const block_codes = codes.data() + b * block;
         const float f = factor[to_index(b)], scale = scales[to_index(b)];
         one_block_at_a_time();
         if (block == kUsualBlock) {
-          round_numbers<kFused, type>(from, kUsualBlock, f, scale, range, into, sums);
+          round_numbers<kFused, type>(block_begin, kUsualBlock, f, scale, range, block_codes, sums);
         } else {
           visit_lane_chunks(
               block, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
-                round_numbers<kFused, type>(from + i, count, f, scale, range, into + i, sums);
+                round_numbers<kFused, type>(block_begin + i, count, f, scale, range, block_codes + i, sums);
               });
         }
       }
@@ -233,8 +234,8 @@ void encode_nibbles(const WeightRow& row, DType stored) {
         if (!(scales[to_index(b)] < kInfinity)) std::fill_n(codes.data() + b * block, block, std::uint16_t{0});
       }
       prefetch_next_row(row, begin, n, 3);
-      pack_nibbles(codes.data(), n, to + begin / 2);
-      convert(scales.data(), DType::f32, row.scales + begin / block * element_size(stored), stored, blocks);
+      pack_nibbles(codes.data(), n, packed + begin / 2);
+      convert(scales.data(), DType::f32, row.scales + begin / block * element_size(scale_dtype), scale_dtype, blocks);
     }
     sums.add_to(*row.error);
   });
@@ -244,12 +245,12 @@ void encode_nibbles(const WeightRow& row, DType stored) {
 
 void encode_integers(const WeightRow& row) {
   if (row.recipe.format->element == DType::i8) return encode_bytes(row);
-  const DType stored = row.recipe.bfloat16_scales ? DType::bf16 : row.type;
+  const DType scale_dtype = row.recipe.bfloat16_scales ? DType::bf16 : row.type;
   // The search computes in float32, whatever type the weight has.
   const DType type = row.recipe.rule == ScaleRule::torchao ? row.type : DType::f32;
-  if (type == DType::bf16) return encode_nibbles<DType::bf16>(row, stored);
-  if (type == DType::f16) return encode_nibbles<DType::f16>(row, stored);
-  encode_nibbles<DType::f32>(row, stored);
+  if (type == DType::bf16) return encode_nibbles<DType::bf16>(row, scale_dtype);
+  if (type == DType::f16) return encode_nibbles<DType::f16>(row, scale_dtype);
+  encode_nibbles<DType::f32>(row, scale_dtype);
 }
 
 }  // namespace tern::quantize

@@ -33,8 +33,8 @@ class Reader {
       convert(address, m_.type, numbers_.data(), DType::f32, m_.columns);
       return numbers_.data();
     }
-    if (r < first_ || r >= last_) gather(r, std::min(end, r + kTogether));
-    return numbers_.data() + (r - first_) * m_.columns;
+    if (r < first_row_ || r >= last_row_) gather(r, std::min(end, r + kTogether));
+    return numbers_.data() + (r - first_row_) * m_.columns;
   }
 
   /// Bytes of row r + 1 if they lie in order, or nothing.
@@ -46,8 +46,8 @@ class Reader {
 
  private:
   void gather(std::int64_t begin, std::int64_t end) {
-    first_ = begin;
-    last_ = end;
+    first_row_ = begin;
+    last_row_ = end;
     const std::int64_t count = (end - begin) * m_.columns;
     numbers_.resize(static_cast<std::size_t>(count));
     if (m_.type == DType::f32) return gather_as(numbers_.data());
@@ -57,17 +57,18 @@ class Reader {
   }
 
   template <class T>
-  void gather_as(T* to) const {
-    const T* from[kTogether];
-    for (std::int64_t r = 0; r < last_ - first_; ++r)
-      from[r] = reinterpret_cast<const T*>(m_.data) + m_.offset(first_ + r);
+  void gather_as(T* destination) const {
+    const T* row_data[kTogether];
+    for (std::int64_t r = 0; r < last_row_ - first_row_; ++r)
+      row_data[r] = reinterpret_cast<const T*>(m_.data) + m_.offset(first_row_ + r);
     for (std::int64_t k = 0; k < m_.columns; ++k) {
-      for (std::int64_t r = 0; r < last_ - first_; ++r) to[r * m_.columns + k] = from[r][k * m_.column_stride];
+      for (std::int64_t r = 0; r < last_row_ - first_row_; ++r)
+        destination[r * m_.columns + k] = row_data[r][k * m_.column_stride];
     }
   }
 
   const FloatMatrix& m_;
-  std::int64_t first_ = 0, last_ = 0;
+  std::int64_t first_row_ = 0, last_row_ = 0;
   std::vector<std::uint32_t> numbers_;
 };
 
@@ -77,13 +78,15 @@ float largest_magnitude(const FloatMatrix& m) {
   std::mutex mutex;
   parallel_for(m.rows, std::max<std::int64_t>(1, kGrain / m.columns), [&](std::int64_t begin, std::int64_t end) {
     Reader reader(m);
-    std::uint32_t own = 0;
+    std::uint32_t thread_largest = 0;
     for (std::int64_t r = begin; r < end; ++r) {
       const std::uint32_t* const row = reader.row(r, end);
-      run_at_cpu_level([&](auto) __attribute__((always_inline)) { own = std::max(own, largest_bits(row, m.columns)); });
+      run_at_cpu_level([&](auto) __attribute__((always_inline)) {
+        thread_largest = std::max(thread_largest, largest_bits(row, m.columns));
+      });
     }
     const std::lock_guard lock(mutex);
-    largest = std::max(largest, own);
+    largest = std::max(largest, thread_largest);
   });
   return std::bit_cast<float>(largest);
 }
@@ -101,11 +104,11 @@ std::vector<float> importance_factors(std::span<const float> importance, std::in
   return factors;
 }
 
-void read_rows(const FloatMatrix& m, std::int64_t first, std::int64_t count, float* to) {
+void read_rows(const FloatMatrix& m, std::int64_t first, std::int64_t count, float* destination) {
   Reader reader(m);
   const auto bytes = static_cast<std::size_t>(m.columns) * sizeof(float);
-  for (std::int64_t r = first; r < first + count; ++r, to += m.columns)
-    std::memcpy(to, reader.row(r, first + count), bytes);
+  for (std::int64_t r = first; r < first + count; ++r, destination += m.columns)
+    std::memcpy(destination, reader.row(r, first + count), bytes);
 }
 
 void encode_row(const WeightRow& row) {
@@ -123,8 +126,8 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe, std::span<const f
   check_quantized(layout);
   q.bytes = RawBytes(static_cast<std::size_t>(layout.bytes()));
   // The bytes between the parts.
-  const auto clear = [&](std::int64_t from, std::int64_t to) {
-    std::memset(q.bytes.data() + from, 0, static_cast<std::size_t>(to - from));
+  const auto clear = [&](std::int64_t begin_byte, std::int64_t end_byte) {
+    std::memset(q.bytes.data() + begin_byte, 0, static_cast<std::size_t>(end_byte - begin_byte));
   };
   clear(layout.element_bytes(), layout.scale_offset());
   clear(layout.zero_offset(), layout.bytes());

@@ -52,6 +52,6 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe, std::span<const f
 std::vector<float> importance_factors(std::span<const float> importance, std::int64_t columns);
 
 /// Rows [first, first + count) as float32, one after the other.
-void read_rows(const FloatMatrix& m, std::int64_t first, std::int64_t count, float* to);
+void read_rows(const FloatMatrix& m, std::int64_t first, std::int64_t count, float* destination);
 
 }  // namespace tern::quantize

@@ -70,10 +70,10 @@ TERN_INLINE void search_scales(const std::uint32_t* __restrict x, const float* _
       candidates.by[c] = reciprocal(code);
     }
     candidates.add(x, importance, kMicroscalingBlock, round_to<F>(upper));
-    const std::int64_t best = candidates.best_candidate(scales);
-    codes[b] = static_cast<std::uint8_t>(codes[b] + best - 1);
-    factor[b] = candidates.by[best];
-    scale[b] = scales[best];
+    const std::int64_t best_candidate_index = candidates.best_candidate(scales);
+    codes[b] = static_cast<std::uint8_t>(codes[b] + best_candidate_index - 1);
+    factor[b] = candidates.by[best_candidate_index];
+    scale[b] = scales[best_candidate_index];
   }
 }
 
@@ -88,7 +88,7 @@ void encode_microscaling(const WeightRow& row) {
     return static_cast<std::size_t>(b);
   };
   run_at_cpu_level([&](auto fused) __attribute__((always_inline)) {
-    auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+    auto* const packed = reinterpret_cast<std::uint8_t*>(row.elements);
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
       const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / kMicroscalingBlock;
@@ -111,7 +111,7 @@ void encode_microscaling(const WeightRow& row) {
             codes.data() + b * kMicroscalingBlock);
       }
       prefetch_next_row(row, begin, n, 3);
-      kPacks ? pack_nibbles(codes.data(), n, to + begin / 2) : pack_bytes(codes.data(), n, to + begin);
+      kPacks ? pack_nibbles(codes.data(), n, packed + begin / 2) : pack_bytes(codes.data(), n, packed + begin);
     }
     sums.add_to(*row.error);
   });

@@ -73,20 +73,20 @@ TERN_INLINE void search_scales(const std::uint32_t* __restrict x, const float* _
   for (std::size_t b = 0; b < blocks; ++b, x += kNvfp4Block, importance += kNvfp4Block) {
     if (!is_searchable(std::bit_cast<float>(largest[b]))) continue;
     ScaleCandidates<> candidates;
-    std::uint8_t tried[ScaleCandidates<>::kCount];
+    std::uint8_t candidate_codes[ScaleCandidates<>::kCount];
     float scales[ScaleCandidates<>::kCount];
     for (std::int64_t c = 0; c < ScaleCandidates<>::kCount; ++c) {
       const int code = codes[b] - kSmallerScales + static_cast<int>(c);
-      tried[c] = static_cast<std::uint8_t>(std::clamp(code, kLeastCode, kLargestCode));
-      const float v = std::bit_cast<float>((static_cast<std::uint32_t>(tried[c]) << 20) + (120u << 23));
+      candidate_codes[c] = static_cast<std::uint8_t>(std::clamp(code, kLeastCode, kLargestCode));
+      const float v = std::bit_cast<float>((static_cast<std::uint32_t>(candidate_codes[c]) << 20) + (120u << 23));
       scales[c] = v * outer;
       candidates.by[c] = 1.0F / outer / v;
     }
     candidates.add(x, importance, kNvfp4Block, round_to<E2M1>(upper));
-    const std::int64_t best = candidates.best_candidate(scales);
-    codes[b] = tried[best];
-    factor[b] = candidates.by[best];
-    scale[b] = scales[best];
+    const std::int64_t best_candidate_index = candidates.best_candidate(scales);
+    codes[b] = candidate_codes[best_candidate_index];
+    factor[b] = candidates.by[best_candidate_index];
+    scale[b] = scales[best_candidate_index];
   }
 }
 
@@ -103,7 +103,7 @@ void fix_nans(const std::uint32_t* x, float factor, float outer, std::uint16_t* 
 }  // namespace
 
 void encode_nvfp4(const WeightRow& row) {
-  auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+  auto* const packed = reinterpret_cast<std::uint8_t*>(row.elements);
   auto* const scales = reinterpret_cast<std::uint8_t*>(row.scales);
   std::array<std::uint16_t, kChunk> codes;
   std::array<std::uint32_t, kChunk / kNvfp4Block> largest;
@@ -138,7 +138,7 @@ void encode_nvfp4(const WeightRow& row) {
       for (std::size_t b = 0; !finite && b < blocks; ++b)
         fix_nans(x + b * kNvfp4Block, factor[b], row.outer, codes.data() + b * kNvfp4Block);
       prefetch_next_row(row, begin, n, 3);
-      pack_nibbles(codes.data(), n, to + begin / 2);
+      pack_nibbles(codes.data(), n, packed + begin / 2);
     }
     sums.add_to(*row.error);
   });

@@ -40,26 +40,26 @@ struct ScaleCandidates {
 
   /// The scale of least squares beside the best candidate's elements, or 0 if all elements are zero.
   TERN_INLINE float least_squares() const {
-    std::int64_t best = 0;
+    std::int64_t best_index = 0;
     float largest = 0;
     for (std::int64_t c = 0; c < kCount; ++c) {
       const float gain = squares[c] > 0 ? dots[c] * (dots[c] / squares[c]) : 0.0F;
-      best = gain > largest ? c : best;
+      best_index = gain > largest ? c : best_index;
       largest = gain > largest ? gain : largest;
     }
-    return largest > 0 ? dots[best] / squares[best] : 0.0F;
+    return largest > 0 ? dots[best_index] / squares[best_index] : 0.0F;
   }
 
   /// The candidate with the least error beside its own scale.
   TERN_INLINE std::int64_t best_candidate(const float* scales) const {
-    std::int64_t best = 0;
+    std::int64_t best_index = 0;
     float largest = 0;
     for (std::int64_t c = 0; c < kCount; ++c) {
       const float gain = scales[c] * (2 * dots[c] - scales[c] * squares[c]);
-      best = gain > largest ? c : best;
+      best_index = gain > largest ? c : best_index;
       largest = gain > largest ? gain : largest;
     }
-    return best;
+    return best_index;
   }
 };
 

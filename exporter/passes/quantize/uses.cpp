@@ -33,15 +33,15 @@ std::vector<std::int64_t> constants(const Dims& dims) {
 /// The view after a reshape that only adds and drops axes of size 1.
 std::optional<View> reshaped(const View& v, const std::vector<std::int64_t>& sizes) {
   View r{sizes, std::vector<std::int64_t>(sizes.size(), 1), v.offset};
-  std::size_t from = 0;
+  std::size_t matched_axis = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 1) continue;
-    while (from < v.sizes.size() && v.sizes[from] == 1) ++from;
-    if (from == v.sizes.size() || v.sizes[from] != sizes[i]) return std::nullopt;
-    r.strides[i] = v.strides[from++];
+    while (matched_axis < v.sizes.size() && v.sizes[matched_axis] == 1) ++matched_axis;
+    if (matched_axis == v.sizes.size() || v.sizes[matched_axis] != sizes[i]) return std::nullopt;
+    r.strides[i] = v.strides[matched_axis++];
   }
-  for (; from < v.sizes.size(); ++from) {
-    if (v.sizes[from] != 1) return std::nullopt;
+  for (; matched_axis < v.sizes.size(); ++matched_axis) {
+    if (v.sizes[matched_axis] != 1) return std::nullopt;
   }
   return r;
 }
@@ -69,22 +69,23 @@ std::optional<View> viewed(const View& v, const Node& n, const TensorType& resul
 /// Follows the values that are views of one state.
 class WeightReads {
  public:
-  WeightReads(const Program& program, std::uint32_t function, const DefUse& uses, std::uint32_t storage, Weight& weight)
-      : f_(program.functions[function]), def_use_(uses), function_(function), storage_(storage), weight_(weight) {}
+  WeightReads(const Program& program, std::uint32_t function, const DefUse& def_use, std::uint32_t storage,
+              Weight& weight)
+      : f_(program.functions[function]), def_use_(def_use), function_(function), storage_(storage), weight_(weight) {}
 
-  void follow(ValueId v, const View& view, int depth = 0) {
+  void trace(ValueId v, const View& view, int depth = 0) {
     if (depth > kMostViews) return obstacle(fmt::format("more than {} views are chained", kMostViews));
-    for (const ValueReader& r : def_use_.readers(v)) read(r.node, r.operand, view, depth);
+    for (const ValueReader& r : def_use_.readers(v)) add_reader(r.node, r.operand, view, depth);
     if (def_use_.result_count(v) > 0) obstacle("it is an output");
   }
 
  private:
-  void read(std::size_t node, std::size_t operand, const View& view, int depth) {
+  void add_reader(std::size_t node, std::size_t operand, const View& view, int depth) {
     const Node& n = f_.nodes[node];
     if (is_view(n.op) && operand == 0) {
       const ValueId result = n.outputs[0];
       if (const auto next = viewed(view, n, f_.values[static_cast<std::size_t>(result)].type))
-        return follow(result, *next, depth + 1);
+        return trace(result, *next, depth + 1);
       return obstacle(fmt::format("{} is between it and its reader", op_name(n.op)));
     }
     const bool product = n.op == Op::matmul || n.op == Op::grouped_matmul;
@@ -108,14 +109,14 @@ class WeightReads {
   /// [.., k, n] of a product.
   void factor(std::size_t node, const View& view) {
     const std::size_t k = view.sizes.size() - 2, n = k + 1;
-    MatrixPart part{storage_, view.offset, view.sizes[n], view.sizes[k], view.strides[n], view.strides[k]};
+    MatrixPart matrix_part{storage_, view.offset, view.sizes[n], view.sizes[k], view.strides[n], view.strides[k]};
     if (k > 1) return obstacle("it is a batch of more than three axes");
     if (k == 1) {
-      part.batched = true;
-      part.planes = view.sizes[0];
-      part.plane_stride = view.strides[0];
+      matrix_part.batched = true;
+      matrix_part.planes = view.sizes[0];
+      matrix_part.plane_stride = view.strides[0];
     }
-    add_use(node, true, part);
+    add_use(node, true, matrix_part);
   }
 
   /// [o, i, kernel...] of a convolution.
@@ -133,8 +134,8 @@ class WeightReads {
     add_use(node, true, {storage_, view.offset, view.sizes[0], columns, view.strides[0], 1});
   }
 
-  void add_use(std::size_t node, bool product, const MatrixPart& part) {
-    weight_.uses.push_back({function_, node, product, part});
+  void add_use(std::size_t node, bool product, const MatrixPart& matrix_part) {
+    weight_.uses.push_back({function_, node, product, matrix_part});
   }
   void obstacle(std::string text) {
     if (weight_.obstacle.empty()) weight_.obstacle = std::move(text);
@@ -169,14 +170,14 @@ std::map<std::uint32_t, Weight> weights_of(const Program& program) {
     }
   }
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
-    const DefUse uses(program.functions[f]);
-    for (const FunctionInput& in : program.functions[f].inputs) {
-      if (in.kind != FunctionInput::Kind::state || in.value == kNoValue) continue;
-      const State& s = program.states[in.state];
+    const DefUse def_use(program.functions[f]);
+    for (const FunctionInput& input : program.functions[f].inputs) {
+      if (input.kind != FunctionInput::Kind::state || input.value == kNoValue) continue;
+      const State& s = program.states[input.state];
       const auto it = weights.find(s.storage);
       if (it == weights.end() || s.type.dtype != it->second.type || s.type.rank() < 2) continue;
-      WeightReads(program, f, uses, s.storage, it->second)
-          .follow(in.value, {constants(s.type.shape), s.strides, s.offset});
+      WeightReads(program, f, def_use, s.storage, it->second)
+          .trace(input.value, {constants(s.type.shape), s.strides, s.offset});
     }
   }
   std::erase_if(weights, [](const auto& w) { return w.second.uses.empty() && w.second.obstacle.empty(); });

@@ -45,19 +45,19 @@ std::string module_of(const Program& program, const Node& n) {
   return n.origin >= 0 ? program.origins[static_cast<std::size_t>(n.origin)].module : std::string();
 }
 
-/// Fails if a pattern matches none of the nodes accepted by `takes`.
+/// Fails if a pattern matches none of the nodes that `accepts` accepts.
 template <class Takes>
-void check_pattern(const Program& program, const std::string& option, const std::string& pattern, Takes takes,
-                   const char* what) {
+void check_pattern(const Program& program, const std::string& option, const std::string& pattern, Takes accepts,
+                   const char* requirement) {
   for (const Function& f : program.functions) {
     for (const Node& n : f.nodes) {
-      if (takes(n) && matches(program, n, pattern)) return;
+      if (accepts(n) && matches(program, n, pattern)) return;
     }
   }
   fail(ErrorCode::invalid_argument,
        fmt::format("{}: no {} has a module path, ATen operator or op that matches '{}'; 'tern inspect --nodes' shows "
                    "them",
-                   option, what, pattern));
+                   option, requirement, pattern));
 }
 
 class Quantizer {
@@ -81,7 +81,8 @@ class Quantizer {
       if (!r.pattern.empty()) check_pattern(program_, "quantize", r.pattern, reads_weight, "product or embedding");
     }
     std::vector<bool> floats(program_.states.size());
-    std::map<std::uint32_t, std::map<std::size_t, const WeightUse*>> uses;  // uses that change, by function and node
+    std::map<std::uint32_t, std::map<std::size_t, const WeightUse*>>
+        uses_by_node;  // uses that change, by function and node
     std::map<std::uint32_t, Weight> weights = weights_of(program_);
     for (auto& [storage, w] : weights) {
       const Recipe recipe = recipe_of(w);
@@ -93,13 +94,13 @@ class Quantizer {
         continue;
       }
       quantize_weight(w, storage, recipe);
-      for (const WeightUse& u : w.uses) uses[u.function][u.node] = &u;
+      for (const WeightUse& u : w.uses) uses_by_node[u.function][u.node] = &u;
       for (std::size_t s = 0; s < floats.size(); ++s) {
         if (program_.states[s].storage == storage) floats[s] = true;
       }
     }
     if (report_.weights.empty()) return report_;
-    for (const auto& [function, changed] : uses) rewrite(function, changed);
+    for (const auto& [function, changed_uses] : uses_by_node) rewrite(function, changed_uses);
     remove_unread_states(program_, floats);
     return report_;
   }
@@ -165,16 +166,16 @@ class Quantizer {
       if (p.columns % elements_per_byte(recipe.format->element) != 0) return "its rows have an odd number of elements";
       bytes[p] = QuantizedMatrix{recipe.format->element, p.planes * p.rows, p.columns, blocks}.bytes();
     }
-    std::int64_t all = 0;
-    for (const auto& [part, size] : bytes) all += size;
+    std::int64_t total_bytes = 0;
+    for (const auto& [part, size] : bytes) total_bytes += size;
     if (elements(w, storage) < kQuantizeWeightsLeast)
       return fmt::format("it has fewer than {} elements", kQuantizeWeightsLeast);
-    if (all >= static_cast<std::int64_t>(program_.storages[storage].size)) return "it would not become smaller";
+    if (total_bytes >= static_cast<std::int64_t>(program_.storages[storage].size)) return "it would not become smaller";
     return {};
   }
 
   void quantize_weight(const Weight& w, std::uint32_t storage, const Recipe& recipe) {
-    const State before = program_.states[w.state];
+    const State old_state = program_.states[w.state];
     for (State& s : program_.states) {
       if (s.storage != storage) continue;
       s.tied = -1;
@@ -195,55 +196,55 @@ class Quantizer {
                                  p.column_stride,
                                  p.rows,
                                  p.plane_stride};
-        Quantized q = quantized_part(matrix, recipe, WeightPart(before.name, p));
+        Quantized q = quantized_part(matrix, recipe, WeightPart(old_state.name, p));
         m.recipe = recipe;
         m.type = {recipe.format->element, {p.rows, p.columns}, q.blocks};
         if (p.batched) m.type.shape.insert(m.type.shape.begin(), Dim(p.planes));
-        const std::string name = count++ == 0 ? before.name : fmt::format("{}.{}", before.name, count);
+        const std::string name = count++ == 0 ? old_state.name : fmt::format("{}.{}", old_state.name, count);
         report_.weights.push_back(
-            {name, module_of(program_, node_of(program_, u)), before.name, readers_of(w, p), recipe,
+            {name, module_of(program_, node_of(program_, u)), old_state.name, readers_of(w, p), recipe,
              std::string(recipe.format->name), matrix.rows, p.columns, q.error.sqnr(), q.error.cosine(),
              static_cast<std::uint64_t>(matrix.rows * p.columns * element_size(w.type)), q.bytes.size()});
-        add_states(m, w, p, name, before, recipe, std::move(q.bytes));
+        add_states(m, w, p, name, old_state, recipe, std::move(q.bytes));
       }
     }
     program_.source->release(storage);
   }
 
-  Quantized quantized_part(const FloatMatrix& matrix, const Recipe& recipe, const WeightPart& part) const {
+  Quantized quantized_part(const FloatMatrix& matrix, const Recipe& recipe, const WeightPart& matrix_part) const {
     if (samples_ == nullptr) return quantize::quantize(matrix, recipe);
-    const auto encoded = samples_->encoded.find(part);
+    const auto encoded = samples_->encoded.find(matrix_part);
     if (encoded != samples_->encoded.end() && encoded->second.recipe == recipe) {
       const Quantized& found = encoded->second.quantized;
       Quantized copy{found.blocks, RawBytes(found.bytes.size()), found.error};
       std::memcpy(copy.bytes.data(), found.bytes.data(), found.bytes.size());
       return copy;
     }
-    const auto importance = samples_->importance.find(part);
+    const auto importance = samples_->importance.find(matrix_part);
     if (importance == samples_->importance.end()) return quantize::quantize(matrix, recipe);
     return quantize::quantize(matrix, recipe, importance->second);
   }
 
-  static std::vector<WeightReader> readers_of(const Weight& w, const MatrixPart& part) {
+  static std::vector<WeightReader> readers_of(const Weight& w, const MatrixPart& matrix_part) {
     std::vector<WeightReader> readers;
     for (const WeightUse& u : w.uses) {
-      if (u.matrix == part) readers.push_back({u.function, static_cast<std::uint32_t>(u.node)});
+      if (u.matrix == matrix_part) readers.push_back({u.function, static_cast<std::uint32_t>(u.node)});
     }
     return readers;
   }
 
   /// Adds a state for the quantized value, and states for the elements and scales of products of elements: all are
   /// views of one storage.
-  void add_states(QuantizedStates& m, const Weight& w, const MatrixPart& part, const std::string& name,
-                  const State& before, const Recipe& recipe, RawBytes bytes) {
+  void add_states(QuantizedStates& m, const Weight& w, const MatrixPart& matrix_part, const std::string& name,
+                  const State& old_state, const Recipe& recipe, RawBytes bytes) {
     const QuantizedMatrix layout = quantized_matrix(m.type);
     const std::uint32_t storage = add_storage(program_, std::move(bytes));
     const auto add = [&](const std::string& called, const TensorType& type, std::int64_t offset) {
       State s;
       s.name = called;
       while (std::ranges::find(program_.states, s.name, &State::name) != program_.states.end()) s.name += '_';
-      s.kind = before.kind;
-      s.persistent = before.persistent;
+      s.kind = old_state.kind;
+      s.persistent = old_state.persistent;
       s.type = type;
       s.strides = row_major(type.shape);
       s.offset = offset;
@@ -251,30 +252,30 @@ class Quantizer {
       program_.states.push_back(std::move(s));
       return static_cast<std::uint32_t>(program_.states.size() - 1);
     };
-    const auto reads = [&](bool elements) {
+    const auto has_reader = [&](bool elements) {
       return std::ranges::any_of(w.uses, [&](const WeightUse& u) {
-        return u.matrix == part && multiplies_elements(node_of(program_, u), u, recipe) == elements;
+        return u.matrix == matrix_part && multiplies_elements(node_of(program_, u), u, recipe) == elements;
       });
     };
-    if (reads(false)) m.quantized = add(name, m.type, 0);
-    if (!reads(true)) return;
+    if (has_reader(false)) m.quantized = add(name, m.type, 0);
+    if (!has_reader(true)) return;
     m.elements = add(name + ".qdata", {m.type.dtype, {layout.rows, layout.columns}, {}}, 0);
     m.scales = add(name + ".scale", {m.type.blocks.scale, {layout.rows}, {}},
                    layout.scale_offset() / element_size(m.type.blocks.scale));
   }
 
-  void rewrite(std::uint32_t function, const std::map<std::size_t, const WeightUse*>& changed) {
+  void rewrite(std::uint32_t function, const std::map<std::size_t, const WeightUse*>& changed_uses) {
     Builder b(program_, function);
-    const std::vector<Node> before = std::exchange(b.function().nodes, {});
+    const std::vector<Node> old_nodes = std::exchange(b.function().nodes, {});
     Activated activated;
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      const auto it = changed.find(i);
-      if (it == changed.end()) {
-        b.function().nodes.push_back(before[i]);
+    for (std::size_t i = 0; i < old_nodes.size(); ++i) {
+      const auto it = changed_uses.find(i);
+      if (it == changed_uses.end()) {
+        b.function().nodes.push_back(old_nodes[i]);
         continue;
       }
-      b.set_origin(before[i].origin, before[i].annotations);
-      read_made(b, before[i], *it->second, activated);
+      b.set_origin(old_nodes[i].origin, old_nodes[i].annotations);
+      read_made(b, old_nodes[i], *it->second, activated);
     }
   }
 

@@ -31,9 +31,9 @@ class AffineReader {
   const Instruction* behind_conversions(InstructionIndex i) const {
     const Instruction* x = &instruction(i);
     while (x->op == Scalar::convert) {
-      const bool wide =
+      const bool is_widened =
           x->dtype == DType::f32 || x->dtype == DType::f64 || x->dtype == DType::i64 || x->dtype == DType::i32;
-      if (!wide) return nullptr;
+      if (!is_widened) return nullptr;
       x = &instruction(x->a);
     }
     return x;

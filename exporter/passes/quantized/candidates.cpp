@@ -68,12 +68,12 @@ PerBlock arranged(const std::vector<float>& values, DType type, BlockGridShape s
 
 }  // namespace
 
-std::vector<PerBlock> scale_candidates(const Program& program, const Function& function, const ConstantPart& part,
+std::vector<PerBlock> scale_candidates(const Program& program, const Function& function, const ConstantPart& constants,
                                        const ConstantSlice& slice, WeightSizes weight) {
   std::vector<ValueId> values;
-  for (const FunctionInput& in : function.inputs) {
-    if (in.kind == FunctionInput::Kind::state && std::ranges::binary_search(slice.states, in.state))
-      values.push_back(in.value);
+  for (const FunctionInput& input : function.inputs) {
+    if (input.kind == FunctionInput::Kind::state && std::ranges::binary_search(slice.states, input.state))
+      values.push_back(input.value);
   }
   for (std::size_t i : slice.nodes) {
     for (ValueId v : function.nodes[i].outputs) {
@@ -84,13 +84,13 @@ std::vector<PerBlock> scale_candidates(const Program& program, const Function& f
   for (ValueId v : values) {
     const TensorType& t = function.values[static_cast<std::size_t>(v)].type;
     if (t.quantized() || !is_quantized_scale(t.dtype) || found.size() >= kMostCandidates) continue;
-    const std::vector<BlockGridShape> all = block_grids(sizes_of(t), weight);
-    if (all.empty()) continue;
+    const std::vector<BlockGridShape> grids = block_grids(sizes_of(t), weight);
+    if (grids.empty()) continue;
     std::vector<float> numbers;
-    const ConstantSlice own = part.slice(v);
-    if (part.producer(v) >= 0 && own.nodes.empty()) continue;
-    if (!part.evaluate(v, own, [&](const Tensor& value) { numbers = numbers_of(value); })) continue;
-    for (const BlockGridShape& s : all) {
+    const ConstantSlice scale_slice = constants.slice(v);
+    if (constants.producer(v) >= 0 && scale_slice.nodes.empty()) continue;
+    if (!constants.evaluate(v, scale_slice, [&](const Tensor& value) { numbers = numbers_of(value); })) continue;
+    for (const BlockGridShape& s : grids) {
       PerBlock p = arranged(numbers, t.dtype, s);
       const bool known = std::ranges::any_of(
           found, [&](const PerBlock& f) { return f.rows == p.rows && f.columns == p.columns && f.values == p.values; });

@@ -17,7 +17,7 @@ struct WeightSizes {
 
 /// Values of the slice, or states that it reads, with fewer numbers than the weight and sizes that are a grid of its
 /// blocks, in either order. Equal ones once, those of fewest bytes first.
-std::vector<PerBlock> scale_candidates(const Program& program, const Function& function, const ConstantPart& part,
+std::vector<PerBlock> scale_candidates(const Program& program, const Function& function, const ConstantPart& constants,
                                        const ConstantSlice& slice, WeightSizes weight);
 
 }  // namespace tern::quantized

@@ -12,8 +12,8 @@
 namespace tern::quantized {
 namespace {
 
-constexpr int kLargest = 255;       // widest range of 8-bit elements, the limit of all types
-constexpr std::int64_t kFirst = 4;  // rows tried before all others
+constexpr int kLargest = 255;           // widest range of 8-bit elements, the limit of all types
+constexpr std::int64_t kTrialRows = 4;  // rows tried before all others
 
 struct Grid {
   std::int64_t rows, columns;  ///< sizes of a block
@@ -30,9 +30,9 @@ std::optional<Grid> grid_of(const WeightMatrix& n, const PerBlock& s) {
 /// Rounds to the type of the numbers.
 void round_to(DType type, float* values, std::int64_t count) {
   if (type == DType::f32) return;
-  std::vector<std::byte> narrow(static_cast<std::size_t>(count * element_size(type)));
-  convert(values, DType::f32, narrow.data(), type, count);
-  convert(narrow.data(), type, values, DType::f32, count);
+  std::vector<std::byte> narrowed(static_cast<std::size_t>(count * element_size(type)));
+  convert(values, DType::f32, narrowed.data(), type, count);
+  convert(narrowed.data(), type, values, DType::f32, count);
 }
 float rounded(DType type, float value) {
   round_to(type, &value, 1);
@@ -47,12 +47,12 @@ class IntegerCodes {
 
   /// False for a number without an exact integer element.
   bool find() {
-    if (!rows(0, std::min(n_.rows, kFirst))) return false;
-    std::atomic<bool> good = true;
+    if (!rows(0, std::min(n_.rows, kTrialRows))) return false;
+    std::atomic<bool> is_exact = true;
     parallel_for(n_.rows, std::max<std::int64_t>(1, (1 << 14) / n_.columns), [&](std::int64_t begin, std::int64_t end) {
-      if (good && !rows(begin, end)) good = false;
+      if (is_exact && !rows(begin, end)) is_exact = false;
     });
-    return good;
+    return is_exact;
   }
   const std::vector<std::int16_t>& codes() const { return codes_; }
 
@@ -96,9 +96,9 @@ class IntegerCodes {
   bool neighbour(std::int64_t r, std::int64_t c, float w, std::int16_t* q) const {
     const float s = block_value(scales_, r, c), z = zeros_ == nullptr ? 0 : block_value(*zeros_, r, c);
     for (const int step : {-1, 1}) {
-      const int near = *q + step;
-      if (std::abs(near) <= kLargest && rounded(n_.type, number(static_cast<float>(near), s, z)) == w) {
-        *q = static_cast<std::int16_t>(near);
+      const int shifted_code = *q + step;
+      if (std::abs(shifted_code) <= kLargest && rounded(n_.type, number(static_cast<float>(shifted_code), s, z)) == w) {
+        *q = static_cast<std::int16_t>(shifted_code);
         return true;
       }
     }
@@ -130,21 +130,21 @@ std::optional<ElementRange> range_for(const std::vector<int>& lower, const std::
                                       bool with_zeros) {
   for (const ElementRange& range : kElementRanges) {
     if (block % elements_per_byte(range.type) != 0) continue;
-    bool fits = true;
-    for (std::size_t b = 0; b < lower.size() && fits; ++b)
-      fits = with_zeros ? upper[b] - lower[b] <= range.max - range.min && range.type != DType::u8
-                        : lower[b] >= range.min && upper[b] <= range.max;
-    if (fits) return range;
+    bool range_fits = true;
+    for (std::size_t b = 0; b < lower.size() && range_fits; ++b)
+      range_fits = with_zeros ? upper[b] - lower[b] <= range.max - range.min && range.type != DType::u8
+                              : lower[b] >= range.min && upper[b] <= range.max;
+    if (range_fits) return range;
   }
   return std::nullopt;
 }
 
-void pack(const std::vector<std::int16_t>& codes, DType type, std::byte* to) {
+void pack(const std::vector<std::int16_t>& codes, DType type, std::byte* destination) {
   const int per = elements_per_byte(type), bits = 8 / per, mask = (1 << bits) - 1;
   for (std::size_t i = 0; i < codes.size(); i += static_cast<std::size_t>(per)) {
     int byte = 0;
     for (int k = 0; k < per; ++k) byte |= (codes[i + static_cast<std::size_t>(k)] & mask) << (k * bits);
-    *to++ = static_cast<std::byte>(byte);
+    *destination++ = static_cast<std::byte>(byte);
   }
 }
 
@@ -164,8 +164,8 @@ Fitted laid_out(const WeightMatrix& n, const PerBlock& scales, Grid grid, DType 
 }
 
 bool sizes_fit(Grid grid) {
-  constexpr std::int64_t kMost = 1 << 30;
-  return grid.rows <= kMost && grid.columns <= kMost;
+  constexpr std::int64_t kMaxGridAxis = 1 << 30;
+  return grid.rows <= kMaxGridAxis && grid.columns <= kMaxGridAxis;
 }
 
 /// Small floats: each number is the scale times the nearest element.
@@ -182,9 +182,9 @@ std::optional<Fitted> fit_floats(const WeightMatrix& n, const PerBlock& scales, 
         const float scale = s[c / grid.columns];
         result[static_cast<std::size_t>(c)] = scale == 0 ? 0.0F : w[c] / scale;
       }
-      std::byte* to = f.bytes.data() + r * row_bytes;
-      convert(result.data(), DType::f32, to, type, n.columns);
-      convert(to, type, result.data(), DType::f32, n.columns);
+      std::byte* row_bytes_begin = f.bytes.data() + r * row_bytes;
+      convert(result.data(), DType::f32, row_bytes_begin, type, n.columns);
+      convert(row_bytes_begin, type, result.data(), DType::f32, n.columns);
       for (std::int64_t c = 0; c < n.columns; ++c) result[static_cast<std::size_t>(c)] *= s[c / grid.columns];
       round_to(n.type, result.data(), n.columns);
       for (std::int64_t c = 0; c < n.columns; ++c) {
@@ -193,12 +193,12 @@ std::optional<Fitted> fit_floats(const WeightMatrix& n, const PerBlock& scales, 
     }
     return true;
   };
-  if (!rows(0, std::min(n.rows, kFirst))) return std::nullopt;
-  std::atomic<bool> good = true;
+  if (!rows(0, std::min(n.rows, kTrialRows))) return std::nullopt;
+  std::atomic<bool> is_exact = true;
   parallel_for(n.rows, std::max<std::int64_t>(1, (1 << 14) / n.columns), [&](std::int64_t begin, std::int64_t end) {
-    if (good && !rows(begin, end)) good = false;
+    if (is_exact && !rows(begin, end)) is_exact = false;
   });
-  if (!good) return std::nullopt;
+  if (!is_exact) return std::nullopt;
   return f;
 }
 
@@ -225,12 +225,12 @@ std::optional<Fitted> fit(const WeightMatrix& matrix, const PerBlock& scales) {
     lower[b] = std::min<int>(lower[b], codes[static_cast<std::size_t>(i)]);
     upper[b] = std::max<int>(upper[b], codes[static_cast<std::size_t>(i)]);
   }
-  const std::optional<ElementRange> plain = range_for(lower, upper, grid->columns, false),
+  const std::optional<ElementRange> unshifted = range_for(lower, upper, grid->columns, false),
                                     shifted = range_for(lower, upper, grid->columns, true);
   const auto bits = [](const std::optional<ElementRange>& r) { return r ? 8 / elements_per_byte(r->type) : 16; };
   Fitted f;
-  if (plain && bits(plain) <= bits(shifted)) {
-    f = laid_out(matrix, scales, *grid, plain->type, {}, nullptr);
+  if (unshifted && bits(unshifted) <= bits(shifted)) {
+    f = laid_out(matrix, scales, *grid, unshifted->type, {}, nullptr);
   } else if (shifted) {
     // Takes the zero point nearest to 0 that makes a block fit.
     std::vector<float> zeros(scales.values.size());
@@ -299,13 +299,13 @@ std::optional<Fitted> fit(const WeightMatrix& matrix, const PerBlock& scales, co
   if (!grid || !sizes_fit(*grid) || matrix.values.empty() || zeros.rows != scales.rows ||
       zeros.columns != scales.columns)
     return std::nullopt;
-  const std::span<const ElementRange> all = kElementRanges, four_bits = all.first(2);
+  const std::span<const ElementRange> all_ranges = kElementRanges, four_bits = all_ranges.first(2);
   for (const ZeroPoint kind : {ZeroPoint::subtracted, ZeroPoint::added}) {
     if (auto f = fit(matrix, scales, zeros, *grid, kind, four_bits)) return f;
   }
   if (auto f = fit(matrix, scales, lowered(zeros), *grid, ZeroPoint::subtracted, four_bits)) return f;
   for (const ZeroPoint kind : {ZeroPoint::subtracted, ZeroPoint::added}) {
-    if (auto f = fit(matrix, scales, zeros, *grid, kind, all)) return f;
+    if (auto f = fit(matrix, scales, zeros, *grid, kind, all_ranges)) return f;
   }
   return std::nullopt;
 }

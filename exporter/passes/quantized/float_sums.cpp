@@ -55,8 +55,8 @@ class FloatSumRewrite {
       if (code.back().op == Scalar::convert && code.back().a == l && code.size() > 2) return false;
       for (const Instruction& i : code) {
         const int operands = scalar_info(i.op).operands;
-        const bool reads = (operands > 0 && i.a == l) || (operands > 1 && i.b == l) || (operands > 2 && i.c == l);
-        if (reads && !(i.op == Scalar::convert && i.dtype == DType::f32)) return false;
+        const bool reads_sum = (operands > 0 && i.a == l) || (operands > 1 && i.b == l) || (operands > 2 && i.c == l);
+        if (reads_sum && !(i.op == Scalar::convert && i.dtype == DType::f32)) return false;
       }
     }
     return true;
@@ -73,20 +73,20 @@ class FloatSumRewrite {
   /// Loads `v` as float32, and drops the conversions of the load.
   void read_float(Node& n, ValueId v) {
     std::vector<Instruction>& code = n.expr.code;
-    std::vector<std::uint16_t> now(code.size());
+    std::vector<std::uint16_t> new_index(code.size());
     std::vector<Instruction> retained;
     for (std::size_t index = 0; index < code.size(); ++index) {
       Instruction i = code[index];
       const int operands = scalar_info(i.op).operands;
       if (i.op == Scalar::convert && loads(n, code[i.a], v)) {
-        now[index] = now[i.a];
+        new_index[index] = new_index[i.a];
         continue;
       }
       if (loads(n, i, v)) i.dtype = DType::f32;
-      if (operands > 0) i.a = now[i.a];
-      if (operands > 1) i.b = now[i.b];
-      if (operands > 2) i.c = now[i.c];
-      now[index] = static_cast<std::uint16_t>(retained.size());
+      if (operands > 0) i.a = new_index[i.a];
+      if (operands > 1) i.b = new_index[i.b];
+      if (operands > 2) i.c = new_index[i.c];
+      new_index[index] = static_cast<std::uint16_t>(retained.size());
       retained.push_back(i);
     }
     code = std::move(retained);

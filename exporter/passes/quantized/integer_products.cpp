@@ -42,28 +42,28 @@ class IntegerProducts {
   }
 
   void run() {
-    unread_.resize(program_.states.size());
+    maybe_unread_.resize(program_.states.size());
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) run(f);
-    if (changed_) remove_unread_states(program_, unread_);
+    if (is_changed_) remove_unread_states(program_, maybe_unread_);
   }
 
  private:
   void run(std::uint32_t number) {
-    const Function before = program_.functions[number];
-    const ConstantPart part(program_, before);
-    const bool any = std::ranges::any_of(before.nodes, [&](const Node& n) {
-      return (n.op == Op::matmul || n.op == Op::convolution) && integers_behind(before, part, n.inputs[0]);
+    const Function original = program_.functions[number];
+    const ConstantPart constants(program_, original);
+    const bool has_integer_product = std::ranges::any_of(original.nodes, [&](const Node& n) {
+      return (n.op == Op::matmul || n.op == Op::convolution) && integer_source(original, constants, n.inputs[0]);
     });
-    if (!any) return;
+    if (!has_integer_product) return;
     Builder b(program_, number);
     b.function().nodes.clear();
     std::map<ValueId, ValueId> instead;
-    for (const Node& n : before.nodes) {
+    for (const Node& n : original.nodes) {
       b.set_origin(n.origin, n.annotations);
       if (n.op == Op::matmul || n.op == Op::convolution) {
-        if (const ValueId result = multiply(b, before, part, n); result != kNoValue) {
+        if (const ValueId result = multiply(b, original, constants, n); result != kNoValue) {
           instead.emplace(n.outputs[0], result);
-          changed_ = true;
+          is_changed_ = true;
           continue;
         }
       }
@@ -74,10 +74,10 @@ class IntegerProducts {
 
   static const TensorType& type(const Function& f, ValueId v) { return f.values[static_cast<std::size_t>(v)].type; }
 
-  std::optional<IntegerOperand> integers_behind(const Function& f, const ConstantPart& part, ValueId v) const {
+  std::optional<IntegerOperand> integer_source(const Function& f, const ConstantPart& constants, ValueId v) const {
     IntegerOperand o;
-    for (std::int64_t producer = part.producer(v); producer >= 0;
-         producer = part.producer(f.nodes[static_cast<std::size_t>(producer)].inputs[0])) {
+    for (std::int64_t producer = constants.producer(v); producer >= 0;
+         producer = constants.producer(f.nodes[static_cast<std::size_t>(producer)].inputs[0])) {
       const Node& n = f.nodes[static_cast<std::size_t>(producer)];
       if (n.op == Op::reshape || n.op == Op::permute) {
         o.views.insert(o.views.begin(), static_cast<std::size_t>(producer));
@@ -104,13 +104,13 @@ class IntegerProducts {
     return rows && shape.size() == q.shape.size() && shape.back().is(1);
   }
 
-  ValueId multiply(Builder& b, const Function& f, const ConstantPart& part, const Node& n) {
+  ValueId multiply(Builder& b, const Function& f, const ConstantPart& constants, const Node& n) {
     const bool convolves = n.op == Op::convolution;
     const TensorType& y = type(f, n.outputs[0]);
-    if (y.dtype != DType::f32 || !part.constant(n.inputs[1])) return kNoValue;
-    const auto x = integers_behind(f, part, n.inputs[0]);
+    if (y.dtype != DType::f32 || !constants.constant(n.inputs[1])) return kNoValue;
+    const auto x = integer_source(f, constants, n.inputs[0]);
     if (!x || (convolves && !convolution_serves(n, *x))) return kNoValue;
-    const std::optional<IntegerWeight> weight = weight_of(f, part, n);
+    const std::optional<IntegerWeight> weight = weight_of(f, constants, n);
     if (!weight) return kNoValue;
 
     ValueId q = x->affine.integers;
@@ -139,12 +139,12 @@ class IntegerProducts {
     return !pads(AttrKey::before) && !pads(AttrKey::after);
   }
 
-  /// (sums - zero * row sums) * scale + bias; `behind`: axes behind the one of channels.
-  static ValueId scaled(Builder& b, const IntegerOperand& x, const IntegerWeight& w, ValueId sums, int behind,
+  /// (sums - zero * row sums) * scale + bias; `trailing_axes`: number of axes behind the axis of channels.
+  static ValueId scaled(Builder& b, const IntegerOperand& x, const IntegerWeight& w, ValueId sums, int trailing_axes,
                         ValueId bias) {
     const Affine& a = x.affine;
     const auto constant = [&](const std::vector<float>& numbers) {
-      std::vector<std::int64_t> sizes(static_cast<std::size_t>(behind) + 1, 1);
+      std::vector<std::int64_t> sizes(static_cast<std::size_t>(trailing_axes) + 1, 1);
       sizes[0] = std::ssize(numbers);
       return numbers.size() == 1 ? b.constant(DType::f32, {}, numbers.data())
                                  : b.constant(DType::f32, sizes, numbers.data());
@@ -172,7 +172,7 @@ class IntegerProducts {
       args.emplace_back("weight", constant(w.scales));
     }
     if (bias != kNoValue) {
-      if (behind > 0) bias = b.reshape(bias, append_unit_axes(b, bias, behind));
+      if (trailing_axes > 0) bias = b.reshape(bias, append_unit_axes(b, bias, trailing_axes));
       text += " + bias";
       args.emplace_back("bias", bias);
     }
@@ -185,28 +185,28 @@ class IntegerProducts {
     return shape;
   }
 
-  std::optional<IntegerWeight> weight_of(const Function& f, const ConstantPart& part, const Node& n) {
+  std::optional<IntegerWeight> weight_of(const Function& f, const ConstantPart& constants, const Node& n) {
     const ValueId v = n.inputs[1];
     const TensorType& t = type(f, v);
     const bool convolves = n.op == Op::convolution;
-    if (t.dtype != DType::f32 || t.quantized() || part.producer(v) < 0 || (!convolves && t.rank() != 2))
+    if (t.dtype != DType::f32 || t.quantized() || constants.producer(v) < 0 || (!convolves && t.rank() != 2))
       return std::nullopt;
     if (const auto cached = weights_.find({&f, v}); cached != weights_.end()) return cached->second;
     std::optional<IntegerWeight>& result = weights_[{&f, v}];
-    const ConstantSlice slice = part.slice(v);
-    const std::uint64_t work = part.cost(slice);
-    if (slice.nodes.empty() || work > budget_) return std::nullopt;
-    budget_ -= work;
-    std::int64_t rows = t.shape[convolves ? 0 : 1].value(), all = 1;
-    for (Dim d : t.shape) all *= d.value();
-    if (all == 0) return std::nullopt;
-    WeightMatrix matrix{{}, t.dtype, rows, all / rows};
+    const ConstantSlice slice = constants.slice(v);
+    const std::uint64_t slice_cost = constants.cost(slice);
+    if (slice.nodes.empty() || slice_cost > budget_) return std::nullopt;
+    budget_ -= slice_cost;
+    std::int64_t rows = t.shape[convolves ? 0 : 1].value(), element_count = 1;
+    for (Dim d : t.shape) element_count *= d.value();
+    if (element_count == 0) return std::nullopt;
+    WeightMatrix matrix{{}, t.dtype, rows, element_count / rows};
     // Takes a row for each column of the product, or for each channel out.
     const auto take_numbers = [&](const Tensor& value) {
       matrix.values = convolves ? numbers_of(value) : numbers_by_columns(value);
     };
-    if (!part.evaluate(v, slice, take_numbers)) return std::nullopt;
-    for (const PerBlock& scales : scale_candidates(program_, f, part, slice, {rows, all / rows})) {
+    if (!constants.evaluate(v, slice, take_numbers)) return std::nullopt;
+    for (const PerBlock& scales : scale_candidates(program_, f, constants, slice, {rows, element_count / rows})) {
       const auto bytes = fit_bytes(matrix, scales);
       if (!bytes) continue;
       IntegerWeight w;
@@ -218,7 +218,7 @@ class IntegerProducts {
         w.sums.push_back(static_cast<float>(sum));
       }
       w.state = add_state(*bytes, convolves ? t.shape : Dims{rows, matrix.columns}, slice);
-      for (std::uint32_t s : slice.states) unread_[s] = true;
+      for (std::uint32_t s : slice.states) maybe_unread_[s] = true;
       result = std::move(w);
       break;
     }
@@ -248,19 +248,19 @@ class IntegerProducts {
   }
 
   bool has_bytes(const State& s, const std::vector<std::int8_t>& bytes) const {
-    const auto all = program_.source->bytes(s.storage);
+    const auto storage_bytes = program_.source->bytes(s.storage);
     const auto begin = static_cast<std::size_t>(s.offset);
-    return begin + bytes.size() <= all.size() &&
-           std::equal(bytes.begin(), bytes.end(), all.begin() + s.offset, [](std::int8_t x, std::byte y) {
+    return begin + bytes.size() <= storage_bytes.size() &&
+           std::equal(bytes.begin(), bytes.end(), storage_bytes.begin() + s.offset, [](std::int8_t x, std::byte y) {
              return static_cast<std::uint8_t>(x) == std::to_integer<std::uint8_t>(y);
            });
   }
 
   Program& program_;
-  std::vector<bool> unread_;  ///< states possibly unread after the pass
+  std::vector<bool> maybe_unread_;  ///< states possibly unread after the pass
   std::map<std::pair<const Function*, ValueId>, std::optional<IntegerWeight>> weights_;
   std::uint64_t budget_ = 0;
-  bool changed_ = false;
+  bool is_changed_ = false;
 };
 
 }  // namespace

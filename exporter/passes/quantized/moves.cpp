@@ -40,15 +40,15 @@ bool keeps_elements(const Node& n) {
   }
 }
 
-class Moves {
+class IntegerMoves {
  public:
-  Moves(Program& program, std::uint32_t function)
+  IntegerMoves(Program& program, std::uint32_t function)
       : program_(program), function_(function), def_use_(program.functions[function]) {}
 
   bool run() {
-    bool changed = false;
-    for (std::size_t i = 0; i < f().nodes.size(); ++i) changed = rewrite_integers(i) || changed;
-    return changed;
+    bool is_changed = false;
+    for (std::size_t i = 0; i < f().nodes.size(); ++i) is_changed = rewrite_integers(i) || is_changed;
+    return is_changed;
   }
 
  private:
@@ -66,9 +66,9 @@ class Moves {
     if (!keeps_elements(chooses) || chooses.outputs[0] != numbers) return false;
     std::vector<ValueId> integers;
     for (ValueId v : chooses.inputs) {
-      const std::int64_t from = def_use_.producer(v);
-      if (from < 0) return false;
-      const Node& widens = f().nodes[static_cast<std::size_t>(from)];
+      const std::int64_t widening_index = def_use_.producer(v);
+      if (widening_index < 0) return false;
+      const Node& widens = f().nodes[static_cast<std::size_t>(widening_index)];
       if (!is_map(widens) || type(widens.inputs[0]).dtype != type(quantizes.outputs[0]).dtype ||
           type(widens.inputs[0]).shape != type(v).shape || !knows_inverse(widens, quantizes))
         return false;
@@ -98,26 +98,26 @@ class Moves {
     const DType dtype = type(widens.inputs[0]).dtype;
     const int lower = dtype == DType::u8 ? 0 : -128;
     const ValueId codes = b.expr("x", {{"x", b.iota(kCodes, DType::i64, lower, 1)}}, DType::i64, dtype);
-    const auto apply = [&](const Node& from, ValueId to) {
+    const auto apply = [&](const Node& pattern, ValueId operand) {
       Node n;
       n.op = Op::pointwise;
-      n.expr = from.expr;
-      n.inputs = {to};
+      n.expr = pattern.expr;
+      n.inputs = {operand};
       return b.add(std::move(n)).front();
     };
-    const ValueId numbers = apply(widens, codes), back = apply(quantizes, numbers);
+    const ValueId numbers = apply(widens, codes), requantized = apply(quantizes, numbers);
     if (b.dtype(numbers) != DType::f32) return false;
-    const ConstantPart part(p, p.functions[0]);
-    bool ascend = false, same = false;
+    const ConstantPart constants(p, p.functions[0]);
+    bool ascend = false, equals_codes = false;
     const auto compare_numbers = [&](const Tensor& value) {
       const auto span = value.span<const float>();
       ascend = std::ranges::adjacent_find(span, std::greater_equal<>()) == span.end();
     };
     const auto compare_codes = [&](const Tensor& value) {
-      same = is_every_code(static_cast<const std::uint8_t*>(value.data()), lower);
+      equals_codes = is_every_code(static_cast<const std::uint8_t*>(value.data()), lower);
     };
-    return part.evaluate(numbers, part.slice(numbers), compare_numbers) && ascend &&
-           part.evaluate(back, part.slice(back), compare_codes) && same;
+    return constants.evaluate(numbers, constants.slice(numbers), compare_numbers) && ascend &&
+           constants.evaluate(requantized, constants.slice(requantized), compare_codes) && equals_codes;
   }
   static bool is_every_code(const std::uint8_t* codes, int lower) {
     for (int i = 0; i < kCodes; ++i) {
@@ -136,9 +136,10 @@ class Moves {
 }  // namespace
 
 void keep_integers(Program& program) {
-  bool changed = false;
-  for (std::uint32_t f = 0; f < program.functions.size(); ++f) changed = Moves(program, f).run() || changed;
-  if (changed) remove_dead_code(program);
+  bool is_changed = false;
+  for (std::uint32_t f = 0; f < program.functions.size(); ++f)
+    is_changed = IntegerMoves(program, f).run() || is_changed;
+  if (is_changed) remove_dead_code(program);
 }
 
 }  // namespace tern

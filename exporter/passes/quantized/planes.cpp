@@ -18,11 +18,11 @@ class Planes {
       : program_(program), number_(function), f_(program.functions[function]), constants_(program, f_) {}
 
   bool run() {
-    const std::vector<bool> taken = stacks();
-    if (std::ranges::find(taken, true) == taken.end()) return false;
+    const std::vector<bool> is_stack = stacks();
+    if (std::ranges::find(is_stack, true) == is_stack.end()) return false;
     Builder b(program_, number_);
     for (const Node& n : std::exchange(b.function().nodes, {})) {
-      if (!is_plane(n) || !taken[static_cast<std::size_t>(n.inputs[0])]) {
+      if (!is_plane(n) || !is_stack[static_cast<std::size_t>(n.inputs[0])]) {
         b.function().nodes.push_back(n);
         continue;
       }
@@ -65,12 +65,12 @@ class Planes {
     if (!constants_.constant(v) || constants_.producer(v) < 0 || t.quantized() || t.rank() < 3 || size(t, 0) < 2)
       return false;
     if (t.dtype != DType::f32 && t.dtype != DType::f16 && t.dtype != DType::bf16) return false;
-    std::uint64_t bytes = 0, own = static_cast<std::uint64_t>(element_size(t.dtype));
+    std::uint64_t bytes = 0, stacked_bytes = static_cast<std::uint64_t>(element_size(t.dtype));
     for (const std::uint32_t s : constants_.slice(v).states)
       bytes += program_.storages[program_.states[s].storage].size;
     for (std::size_t i = 0; i < t.shape.size(); ++i)
-      own *= static_cast<std::uint64_t>(std::max<std::int64_t>(0, size(t, i)));
-    return bytes > 0 && bytes < own;
+      stacked_bytes *= static_cast<std::uint64_t>(std::max<std::int64_t>(0, size(t, i)));
+    return bytes > 0 && bytes < stacked_bytes;
   }
 
   /// True if the result depends on the number of planes, or on the number of a plane.
@@ -151,9 +151,9 @@ class Planes {
 }  // namespace
 
 void take_planes_first(Program& program) {
-  bool any = false;
-  for (std::uint32_t f = 0; f < program.functions.size(); ++f) any = Planes(program, f).run() || any;
-  if (any) remove_dead_code(program);
+  bool is_changed = false;
+  for (std::uint32_t f = 0; f < program.functions.size(); ++f) is_changed = Planes(program, f).run() || is_changed;
+  if (is_changed) remove_dead_code(program);
 }
 
 }  // namespace tern

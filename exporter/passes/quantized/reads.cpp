@@ -30,8 +30,8 @@ std::int64_t product(const std::vector<std::int64_t>& sizes, std::size_t first, 
 
 }  // namespace
 
-std::optional<Read> read_of(const Function& f, const Node& n) {
-  Read r;
+std::optional<WeightRead> read_of(const Function& f, const Node& n) {
+  WeightRead r;
   switch (n.op) {
     case Op::matmul:
     case Op::grouped_matmul:
@@ -93,30 +93,31 @@ void read_instead(Builder& b, Node& n, std::size_t operand, ValueId weight) {
   n.inputs[operand] = weight;
 }
 
-std::vector<bool> table_readers(const Function& f, const ConstantPart& part) {
+std::vector<bool> table_readers(const Function& f, const ConstantPart& constants) {
   std::vector<bool> found(f.nodes.size());
   std::set<std::uint32_t> tables;
-  const auto states_of = [&](ValueId v) { return part.slice(v).states; };
+  const auto states_of = [&](ValueId v) { return constants.slice(v).states; };
   for (const Node& n : f.nodes) {
     const bool table = n.op == Op::index_select || n.op == Op::embedding_bag;
-    if (!table || !part.constant(n.inputs[0]) || part.constant(n.outputs[0]) || !read_of(f, n)) continue;
+    if (!table || !constants.constant(n.inputs[0]) || constants.constant(n.outputs[0]) || !read_of(f, n)) continue;
     const std::vector<std::uint32_t> states = states_of(n.inputs[0]);
     tables.insert(states.begin(), states.end());
   }
   if (tables.empty()) return found;
   const auto of_tables = [&](ValueId v) {
-    return part.constant(v) && std::ranges::any_of(states_of(v), [&](std::uint32_t s) { return tables.contains(s); });
+    return constants.constant(v) &&
+           std::ranges::any_of(states_of(v), [&](std::uint32_t s) { return tables.contains(s); });
   };
   // States with other readers are no tables.
   std::set<std::uint32_t> shared;
   for (std::size_t i = 0; i < f.nodes.size(); ++i) {
     const Node& n = f.nodes[i];
-    if (n.outputs.empty() || part.constant(n.outputs[0])) continue;  // an assertion has no result
-    const std::optional<Read> read = read_of(f, n);
+    if (n.outputs.empty() || constants.constant(n.outputs[0])) continue;  // an assertion has no result
+    const std::optional<WeightRead> weight_read = read_of(f, n);
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const ValueId v = n.inputs[k];
       if (v == kNoValue || !of_tables(v)) continue;
-      if (read && read->operand == k) {
+      if (weight_read && weight_read->operand == k) {
         found[i] = true;
       } else {
         const std::vector<std::uint32_t> states = states_of(v);

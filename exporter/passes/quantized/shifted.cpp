@@ -29,16 +29,16 @@ class ShiftedProducts {
         constants_(program, f_, is_foldable_shifted) {}
 
   bool run() {
-    bool changed = false;
+    bool is_changed = false;
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       const Node& n = f_.nodes[i];
       if (n.op != Op::matmul || type(n.inputs[0]).dtype != DType::u8 || type(n.inputs[1]).dtype != DType::i8 ||
           type(n.outputs[0]).dtype != DType::i32 || (n.inputs.size() > 2 && n.inputs[2] != kNoValue))
         continue;
       const ValueId x = signed_behind(n.inputs[0]);
-      const DefUse& uses = constants_.def_use();
-      const auto readers = uses.readers(n.outputs[0]);
-      if (x == kNoValue || readers.size() != 1 || uses.result_count(n.outputs[0]) > 0 ||
+      const DefUse& def_use_info = constants_.def_use();
+      const auto readers = def_use_info.readers(n.outputs[0]);
+      if (x == kNoValue || readers.size() != 1 || def_use_info.result_count(n.outputs[0]) > 0 ||
           !takes_sums_out(n, readers[0].node))
         continue;
       Function& g = program_.functions[number_];
@@ -46,9 +46,9 @@ class ShiftedProducts {
       // The signed product needs no correction.
       const ValueId corrected = f_.nodes[readers[0].node].outputs[0];
       use_instead(g, corrected, n.outputs[0]);
-      changed = true;
+      is_changed = true;
     }
-    return changed;
+    return is_changed;
   }
 
  private:
@@ -64,9 +64,9 @@ class ShiftedProducts {
       if (producer < 0) return kNoValue;
       const Node& n = f_.nodes[static_cast<std::size_t>(producer)];
       if (n.op != Op::pointwise || n.inputs.size() != 1 || (!last && !holds_sums(type(v).dtype))) return kNoValue;
-      const auto added = constant_added(n);
-      if (!added) return kNoValue;
-      sum += *added;
+      const auto added_constant = constant_added(n);
+      if (!added_constant) return kNoValue;
+      sum += *added_constant;
       v = n.inputs[0];
       if (type(v).dtype == DType::i8) return sum == kShift ? v : kNoValue;
     }
@@ -96,13 +96,13 @@ class ShiftedProducts {
     const Node& n = f_.nodes[reader];
     if (n.op != Op::pointwise || n.inputs.size() != 2 || type(n.outputs[0]).dtype != DType::i32) return false;
     const std::vector<Instruction>& code = n.expr.code;
-    const auto behind = [&](std::size_t index) {
+    const auto skip_conversions = [&](std::size_t index) {
       while (code[index].op == Scalar::convert && holds_sums(code[index].dtype)) index = code[index].a;
       return index;
     };
-    const Instruction& difference = code[behind(code.size() - 1)];
+    const Instruction& difference = code[skip_conversions(code.size() - 1)];
     if (difference.op != Scalar::sub || !holds_sums(difference.dtype)) return false;
-    const Instruction &left = code[behind(difference.a)], &right = code[behind(difference.b)];
+    const Instruction &left = code[skip_conversions(difference.a)], &right = code[skip_conversions(difference.b)];
     if (left.op != Scalar::load || right.op != Scalar::load) return false;
     const ValueId sums = n.inputs[static_cast<std::size_t>(right.integer)];
     if (n.inputs[static_cast<std::size_t>(left.integer)] != product.outputs[0] || sums == product.outputs[0])
@@ -143,12 +143,12 @@ bool is_product(const Node& n) {
 }  // namespace
 
 void multiply_signed_integers(Program& program) {
-  bool changed = false;
+  bool is_changed = false;
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
     if (std::ranges::any_of(program.functions[f].nodes, is_product))
-      changed = ShiftedProducts(program, f).run() || changed;
+      is_changed = ShiftedProducts(program, f).run() || is_changed;
   }
-  if (changed) remove_dead_code(program);
+  if (is_changed) remove_dead_code(program);
 }
 
 }  // namespace tern

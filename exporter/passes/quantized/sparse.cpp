@@ -14,21 +14,21 @@ constexpr std::int64_t kGrain = 1 << 14;
 
 /// The places of the two elements to keep, in ascending order; false where more than two are not zero. Where fewer are
 /// not, the first zeros are kept.
-bool places_of(const float* x, std::array<int, kNonzeros>& positions) {
-  std::array<bool, kBlock> keep{};
+bool find_nonzeros(const float* x, std::array<int, kNonzeros>& positions) {
+  std::array<bool, kBlock> is_kept{};
   int count = 0;
   for (std::size_t i = 0; i < kBlock; ++i) {
-    keep[i] = x[i] != 0;
-    count += keep[i] ? 1 : 0;
+    is_kept[i] = x[i] != 0;
+    count += is_kept[i] ? 1 : 0;
   }
   if (count > kNonzeros) return false;
   for (std::size_t i = 0; i < kBlock && count < kNonzeros; ++i) {
-    count += keep[i] ? 0 : 1;
-    keep[i] = true;
+    count += is_kept[i] ? 0 : 1;
+    is_kept[i] = true;
   }
   std::size_t index = 0;
   for (int i = 0; i < kBlock; ++i) {
-    if (keep[static_cast<std::size_t>(i)]) positions[index++] = i;
+    if (is_kept[static_cast<std::size_t>(i)]) positions[index++] = i;
   }
   return true;
 }
@@ -40,27 +40,28 @@ std::optional<Fitted> fit_two_of_four(const WeightMatrix& n) {
   const QuantizedMatrix m{f.element, n.rows, n.columns, f.blocks};
   if (!is_sparse_element(n.type) || n.values.empty() || n.columns % f.blocks.divisor() != 0) return std::nullopt;
   f.bytes.resize(static_cast<std::size_t>(m.bytes()));
-  std::atomic<bool> good = true;
+  std::atomic<bool> is_sparse = true;
   parallel_for(n.rows, std::max<std::int64_t>(1, kGrain / n.columns), [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> retained(static_cast<std::size_t>(n.columns / kBlock * kNonzeros));
-    for (std::int64_t r = begin; r < end && good; ++r) {
+    for (std::int64_t r = begin; r < end && is_sparse; ++r) {
       const float* const x = &n.values[static_cast<std::size_t>(r * n.columns)];
       auto* const positions =
           reinterpret_cast<std::uint8_t*>(f.bytes.data()) + m.place_offset() + r * m.place_row_bytes();
       for (std::int64_t b = 0; b < n.columns / kBlock; ++b) {
-        std::array<int, kNonzeros> at{};
-        if (!places_of(x + b * kBlock, at)) {
-          good = false;
+        std::array<int, kNonzeros> nonzero_positions{};
+        if (!find_nonzeros(x + b * kBlock, nonzero_positions)) {
+          is_sparse = false;
           return;
         }
         for (std::size_t i = 0; i < kNonzeros; ++i)
-          retained[static_cast<std::size_t>(b * kNonzeros) + i] = x[b * kBlock + at[i]];
-        positions[b / 2] |= static_cast<std::uint8_t>((at[0] | at[1] << 2) << (b % 2 * 4));
+          retained[static_cast<std::size_t>(b * kNonzeros) + i] = x[b * kBlock + nonzero_positions[i]];
+        positions[b / 2] |=
+            static_cast<std::uint8_t>((nonzero_positions[0] | nonzero_positions[1] << 2) << (b % 2 * 4));
       }
       convert(retained.data(), DType::f32, f.bytes.data() + r * m.row_bytes(), n.type, std::ssize(retained));
     }
   });
-  if (!good) return std::nullopt;
+  if (!is_sparse) return std::nullopt;
   return f;
 }
 

@@ -33,14 +33,14 @@ class Common {
     for (const FunctionOutput& o : f_.outputs) pin(o.value);
     for (const WriteBack& w : f_.writebacks) pin(w.value);
     for (Node& n : f_.nodes) {
-      for (ValueId& v : n.inputs) v = now(v);
+      for (ValueId& v : n.inputs) v = replacement(v);
       if (n.op == Op::mx_pack) packed_.insert(n.outputs[0]);
-      if (is_function(n) && !is_rounded_activation(n)) share(n);
+      if (is_function(n) && !is_rounded_activation(n)) share_results(n);
     }
   }
 
  private:
-  ValueId now(ValueId v) const { return v == kNoValue ? v : instead_[static_cast<std::size_t>(v)]; }
+  ValueId replacement(ValueId v) const { return v == kNoValue ? v : instead_[static_cast<std::size_t>(v)]; }
   void pin(ValueId v) {
     if (v == kNoValue) return;
     pinned_.resize(f_.values.size());
@@ -52,7 +52,7 @@ class Common {
   /// may lie between.
   bool is_rounded_activation(const Node& n) const { return n.op == Op::dequantize && packed_.contains(n.inputs[0]); }
 
-  void share(Node& n) {
+  void share_results(Node& n) {
     std::vector<Node*>& alike = candidates_[{n.op, n.inputs}];
     const auto first = std::ranges::find_if(alike, [&](const Node* m) { return same_common(*m, n); });
     if (first == alike.end() || std::ranges::any_of(n.outputs, [&](ValueId v) { return is_pinned(v); })) {
@@ -60,13 +60,13 @@ class Common {
       return;
     }
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
-      const ValueId own = std::exchange(n.outputs[i], kNoValue);
-      if (own == kNoValue) continue;
+      const ValueId own_result = std::exchange(n.outputs[i], kNoValue);
+      if (own_result == kNoValue) continue;
       ValueId& of_first = (*first)->outputs[i];
       if (of_first == kNoValue) {
-        of_first = own;  // the first node had no such result until now
+        of_first = own_result;  // the first node had no such result until now
       } else {
-        instead_[static_cast<std::size_t>(own)] = of_first;
+        instead_[static_cast<std::size_t>(own_result)] = of_first;
       }
     }
   }

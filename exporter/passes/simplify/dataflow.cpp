@@ -15,8 +15,8 @@ std::optional<OneOperation> Dataflow::operation(const Node& n) const {
   const DType result = type(n.outputs[0]).dtype;
   // Operand of each instruction; absent for the operation itself and its rounding.
   std::vector<std::optional<ScalarOperand>> operands(code.size());
-  OneOperation one;
-  std::size_t done = code.size();  // number of the operation
+  OneOperation single_operation;
+  std::size_t operation_index = code.size();  // number of the operation
   for (std::size_t k = 0; k < code.size(); ++k) {
     const Instruction& i = code[k];
     if (i.op == Scalar::load) {
@@ -25,26 +25,28 @@ std::optional<OneOperation> Dataflow::operation(const Node& n) const {
       operands[k] = ScalarOperand{kNoValue, i.number};
     } else if (i.op == Scalar::convert && operands[i.a] && compute_type(code[i.a].dtype) == i.dtype) {
       operands[k] = operands[i.a];
-    } else if (i.op == Scalar::convert && done == i.a && k + 1 == code.size() && compute_type(result) == one.compute) {
-      return one;
+    } else if (i.op == Scalar::convert && operation_index == i.a && k + 1 == code.size() &&
+               compute_type(result) == single_operation.compute) {
+      return single_operation;
     } else {
       const int count = scalar_info(i.op).operands;
-      if (done != code.size() || count < 1 || count > 2 || !operands[i.a] || (count == 2 && !operands[i.b])) return {};
+      if (operation_index != code.size() || count < 1 || count > 2 || !operands[i.a] || (count == 2 && !operands[i.b]))
+        return {};
       // Only a whole expression may be a conversion without widening.
       if (i.op == Scalar::convert && k + 1 != code.size()) return {};
-      done = k;
-      one.op = i.op == Scalar::convert ? Scalar::load : i.op;
-      one.compute = i.op == Scalar::convert ? code[i.a].dtype : i.dtype;
-      one.count = count;
-      one.operands[0] = *operands[i.a];
-      if (count == 2) one.operands[1] = *operands[i.b];
+      operation_index = k;
+      single_operation.op = i.op == Scalar::convert ? Scalar::load : i.op;
+      single_operation.compute = i.op == Scalar::convert ? code[i.a].dtype : i.dtype;
+      single_operation.count = count;
+      single_operation.operands[0] = *operands[i.a];
+      if (count == 2) single_operation.operands[1] = *operands[i.b];
     }
   }
-  if (done == code.size()) {  // a load, or a widening conversion
+  if (operation_index == code.size()) {  // a load, or a widening conversion
     if (!operands.back() || operands.back()->value == kNoValue) return {};
     return OneOperation{Scalar::load, code.back().dtype, {*operands.back()}, 1};
   }
-  return done + 1 == code.size() ? std::optional(one) : std::nullopt;
+  return operation_index + 1 == code.size() ? std::optional(single_operation) : std::nullopt;
 }
 
 std::optional<OneOperation> Dataflow::operation(ValueId v) const {
@@ -52,12 +54,13 @@ std::optional<OneOperation> Dataflow::operation(ValueId v) const {
   return n == nullptr ? std::nullopt : operation(*n);
 }
 
-ValueId Dataflow::narrow(ValueId v) const {
-  const auto one = operation(v);
-  if (!one || one->op != Scalar::load) return v;
-  const TensorType &from = type(one->operands[0].value), &to = type(v);
-  return from.shape == to.shape && is_floating(from.dtype) && compute_type(from.dtype) == to.dtype
-             ? one->operands[0].value
+ValueId Dataflow::before_widening(ValueId v) const {
+  const auto single_operation = operation(v);
+  if (!single_operation || single_operation->op != Scalar::load) return v;
+  const TensorType &narrow_type = type(single_operation->operands[0].value), &wide_type = type(v);
+  return narrow_type.shape == wide_type.shape && is_floating(narrow_type.dtype) &&
+                 compute_type(narrow_type.dtype) == wide_type.dtype
+             ? single_operation->operands[0].value
              : v;
 }
 

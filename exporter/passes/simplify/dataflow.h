@@ -39,7 +39,7 @@ class Dataflow {
   std::optional<OneOperation> operation(const Node& n) const;
   std::optional<OneOperation> operation(ValueId v) const;
   /// The value that `v` is a widened copy of, or `v`.
-  ValueId narrow(ValueId v) const;
+  ValueId before_widening(ValueId v) const;
 
  private:
   const Function& f_;

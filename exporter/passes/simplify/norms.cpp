@@ -27,9 +27,9 @@ class Norms {
 
   void run() {
     for (Node& n : f_.nodes) {
-      const auto one = flow_.operation(n);
-      if (!one) continue;
-      if (const auto node = made_of(n, *one)) replace(n, *node);
+      const auto single_operation = flow_.operation(n);
+      if (!single_operation) continue;
+      if (const auto node = normalization_of(n, *single_operation)) replace(n, *node);
     }
   }
 
@@ -45,13 +45,13 @@ class Norms {
     n = std::move(node);
   }
 
-  std::optional<Node> made_of(const Node& n, const OneOperation& one) const {
+  std::optional<Node> normalization_of(const Node& n, const OneOperation& single_operation) const {
     const ValueId y = n.outputs[0];
-    if (one.op == Scalar::load) return rounded(one.operands[0].value, type(y));
-    if (!is_wide(one.compute) || one.compute != type(y).dtype) return {};
-    const ValueId a = one.operands[0].value, b = one.operands[1].value;
-    if (one.count != 2 || a == kNoValue || b == kNoValue) return {};
-    switch (one.op) {
+    if (single_operation.op == Scalar::load) return rounded(single_operation.operands[0].value, type(y));
+    if (!is_wide(single_operation.compute) || single_operation.compute != type(y).dtype) return {};
+    const ValueId a = single_operation.operands[0].value, b = single_operation.operands[1].value;
+    if (single_operation.count != 2 || a == kNoValue || b == kNoValue) return {};
+    switch (single_operation.op) {
       case Scalar::mul:
         for (const auto& [x, other] : {std::pair(a, b), std::pair(b, a)}) {
           if (auto node = add_parameter(x, other, 1, type(y))) return node;
@@ -69,8 +69,10 @@ class Norms {
   /// Operation producing `v` for a single reader, without rounding.
   std::optional<OneOperation> wide_operation(ValueId v) const {
     if (v == kNoValue || !flow_.is_read_by(v, 1)) return {};
-    auto one = flow_.operation(v);
-    return one && is_wide(one->compute) && one->compute == type(v).dtype ? one : std::nullopt;
+    auto single_operation = flow_.operation(v);
+    return single_operation && is_wide(single_operation->compute) && single_operation->compute == type(v).dtype
+               ? single_operation
+               : std::nullopt;
   }
 
   // sqrt(m + epsilon)
@@ -80,12 +82,13 @@ class Norms {
   }
   // rsqrt(m + epsilon), 1 / sqrt(m + epsilon)
   std::optional<Shifted> mean_of_reciprocal_root(ValueId v) const {
-    const auto one = wide_operation(v);
-    if (!one) return {};
-    if (one->op == Scalar::rsqrt) return shifted(one->operands[0].value);
-    if (one->op == Scalar::reciprocal) return mean_of_root(one->operands[0].value);
-    const bool quotient = one->op == Scalar::div && one->operands[0].value == kNoValue && one->operands[0].number == 1;
-    return quotient ? mean_of_root(one->operands[1].value) : std::nullopt;
+    const auto single_operation = wide_operation(v);
+    if (!single_operation) return {};
+    if (single_operation->op == Scalar::rsqrt) return shifted(single_operation->operands[0].value);
+    if (single_operation->op == Scalar::reciprocal) return mean_of_root(single_operation->operands[0].value);
+    const bool quotient = single_operation->op == Scalar::div && single_operation->operands[0].value == kNoValue &&
+                          single_operation->operands[0].number == 1;
+    return quotient ? mean_of_root(single_operation->operands[1].value) : std::nullopt;
   }
   std::optional<Shifted> shifted(ValueId v) const {
     const auto sum = wide_operation(v);
@@ -97,11 +100,11 @@ class Norms {
   }
 
   /// Operand and number of axes of a mean over the last axes, which stay. The mean has one reader.
-  struct Mean {
+  struct MeanMatch {
     ValueId operand = kNoValue;
     std::int64_t axes = 0;
   };
-  std::optional<Mean> match_mean(ValueId v) const {
+  std::optional<MeanMatch> match_mean(ValueId v) const {
     const Node* n = flow_.made_by(v, Op::reduce);
     if (n == nullptr || !flow_.is_read_by(v, 1) || n->integer(AttrKey::kind) != static_cast<int>(ReduceKind::mean) ||
         n->integer(AttrKey::keepdims) == 0 || type(n->inputs[0]).dtype != type(v).dtype)
@@ -114,7 +117,7 @@ class Norms {
       if (axes[i] != rank - std::ssize(axes) + static_cast<std::int64_t>(i)) return {};
     }
     if (axes.empty()) return {};
-    return Mean{n->inputs[0], std::ssize(axes)};
+    return MeanMatch{n->inputs[0], std::ssize(axes)};
   }
 
   /// `x` over the root of `m` plus a number, with `m` the mean of x^2.
@@ -122,15 +125,15 @@ class Norms {
     const auto squares = m ? match_mean(m->value) : std::nullopt;
     const auto square = squares ? wide_operation(squares->operand) : std::nullopt;
     if (!square || square->op != Scalar::mul || square->operands[0].value != square->operands[1].value) return {};
-    const ValueId wide = square->operands[0].value;
-    if (wide == kNoValue || flow_.narrow(wide) != flow_.narrow(x)) return {};
-    if (type(wide) != result || type(squares->operand).shape != result.shape) return {};
+    const ValueId widened = square->operands[0].value;
+    if (widened == kNoValue || flow_.before_widening(widened) != flow_.before_widening(x)) return {};
+    if (type(widened) != result || type(squares->operand).shape != result.shape) return {};
     Node node;
     node.op = Op::rms_norm;
-    node.inputs = {wide, kNoValue};
+    node.inputs = {widened, kNoValue};
     node.set(AttrKey::k, Dims{squares->axes});
     node.set(AttrKey::epsilon, std::vector<double>{m->number});
-    const ValueId centred = x == wide ? less_mean(x, squares->axes) : kNoValue;
+    const ValueId centred = x == widened ? less_mean(x, squares->axes) : kNoValue;
     if (centred == kNoValue) return node;
     node.op = Op::layer_norm;
     node.inputs = {centred, kNoValue, kNoValue};
@@ -141,9 +144,10 @@ class Norms {
   ValueId less_mean(ValueId x, std::int64_t axes) const {
     const auto difference = flow_.is_read_by(x, 2) ? flow_.operation(x) : std::nullopt;
     if (!difference || difference->op != Scalar::sub || difference->compute != type(x).dtype) return kNoValue;
-    const ValueId from = difference->operands[0].value, less = difference->operands[1].value;
-    const auto middle = from == kNoValue || less == kNoValue ? std::nullopt : match_mean(less);
-    const bool own_mean = middle && middle->axes == axes && flow_.narrow(middle->operand) == flow_.narrow(from);
+    const ValueId minuend = difference->operands[0].value, subtrahend = difference->operands[1].value;
+    const auto middle = minuend == kNoValue || subtrahend == kNoValue ? std::nullopt : match_mean(subtrahend);
+    const bool own_mean =
+        middle && middle->axes == axes && flow_.before_widening(middle->operand) == flow_.before_widening(minuend);
     return own_mean && type(middle->operand) == type(x) ? middle->operand : kNoValue;
   }
 
@@ -152,8 +156,8 @@ class Norms {
     if (y == kNoValue || !flow_.is_read_by(y, 1)) return nullptr;
     const Node* n = flow_.made_by(y, Op::rms_norm);
     if (n == nullptr) n = flow_.made_by(y, Op::layer_norm);
-    const bool only = n != nullptr && std::ranges::count(n->outputs, kNoValue) + 1 == std::ssize(n->outputs);
-    return only ? n : nullptr;
+    const bool has_one_result = n != nullptr && std::ranges::count(n->outputs, kNoValue) + 1 == std::ssize(n->outputs);
+    return has_one_result ? n : nullptr;
   }
 
   /// The normalization with the weight or the bias `p` as well.
@@ -175,7 +179,7 @@ class Norms {
   std::optional<Node> rounded(ValueId y, const TensorType& result) const {
     const Node* n = norm(y);
     if (n == nullptr || !is_wide(type(y).dtype)) return {};
-    const ValueId x = flow_.narrow(n->inputs[0]);
+    const ValueId x = flow_.before_widening(n->inputs[0]);
     if (x == n->inputs[0] || type(x) != result) return {};
     Node node = *n;
     node.inputs[0] = x;

@@ -46,10 +46,10 @@ std::optional<Instruction> number_of(const Node& n, DType dtype) {
     i.number = number;
     return i;
   }
-  const auto whole = small_integer(number, dtype);
-  if (!whole) return std::nullopt;
+  const auto as_integer = small_integer(number, dtype);
+  if (!as_integer) return std::nullopt;
   i.dtype = DType::i64;  // instructions compute in it
-  i.integer = *whole;
+  i.integer = *as_integer;
   return i;
 }
 
@@ -76,13 +76,13 @@ bool is_widened(const PointwiseExpr& expr, std::size_t k) {
 void convert_numbers(PointwiseExpr& expr) {
   for (Instruction& i : expr.code) {
     if (i.op != Scalar::convert || !is_wide_numbers(i.dtype)) continue;
-    const Instruction from = expr.code[i.a];
-    if (from.op != Scalar::constant || from.dtype != DType::i64 || std::abs(from.integer) > 32768) continue;
+    const Instruction operand = expr.code[i.a];
+    if (operand.op != Scalar::constant || operand.dtype != DType::i64 || std::abs(operand.integer) > 32768) continue;
     i = Instruction{Scalar::constant, i.dtype};
     if (is_floating(i.dtype)) {
-      i.number = static_cast<double>(from.integer);
+      i.number = static_cast<double>(operand.integer);
     } else {
-      i.integer = from.integer;
+      i.integer = operand.integer;
     }
   }
 }
@@ -94,11 +94,11 @@ class ScalarInlining {
   void run() {
     for (const Node& n : f_.nodes) {
       if (n.op != Op::full) continue;
-      if (const auto number = number_of(n, type(n.outputs[0]).dtype)) numbers_.emplace(n.outputs[0], *number);
+      if (const auto number = number_of(n, type(n.outputs[0]).dtype)) constants_.emplace(n.outputs[0], *number);
     }
-    if (numbers_.empty()) return;
+    if (constants_.empty()) return;
     for (Node& n : f_.nodes) {
-      if (n.op == Op::pointwise) read(n);
+      if (n.op == Op::pointwise) inline_constants(n);
     }
   }
 
@@ -106,11 +106,11 @@ class ScalarInlining {
   const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
 
   bool reads_number(const Node& n, std::size_t k) const {
-    const auto found = numbers_.find(n.inputs[k]);
-    if (found == numbers_.end()) return false;
+    const auto found = constants_.find(n.inputs[k]);
+    if (found == constants_.end()) return false;
     return found->second.dtype == type(n.inputs[k]).dtype || is_widened(n.expr, k);
   }
-  void read(Node& n) {
+  void inline_constants(Node& n) {
     std::vector<ValueId> retained;
     std::vector<std::int64_t> number(n.inputs.size(), -1);  // numbers of the operands that are kept
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
@@ -127,7 +127,7 @@ class ScalarInlining {
       if (i.op != Scalar::load) continue;
       const auto k = static_cast<std::size_t>(i.integer);
       if (number[k] < 0) {
-        i = numbers_.at(n.inputs[k]);
+        i = constants_.at(n.inputs[k]);
       } else {
         i.integer = number[k];
       }
@@ -137,7 +137,7 @@ class ScalarInlining {
   }
 
   Function& f_;
-  std::map<ValueId, Instruction> numbers_;
+  std::map<ValueId, Instruction> constants_;
 };
 
 }  // namespace

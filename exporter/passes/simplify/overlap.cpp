@@ -21,18 +21,18 @@ class Overlap {
 
   void run() {
     if (std::ranges::none_of(f_.nodes, [](const Node& n) { return n.op == Op::wait || starts(n); })) return;
-    const DefUse uses(f_);
+    const DefUse def_use(f_);
     std::vector<bool> kept_wait(f_.nodes.size());
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       Node& n = f_.nodes[i];
       if (!starts(n)) continue;
       std::vector<std::size_t> waits;
-      bool others = uses.result_count(n.outputs[0]) > 0;
-      for (const ValueReader& r : uses.readers(n.outputs[0])) {
-        others = others || f_.nodes[r.node].op != Op::wait;
+      bool has_other_readers = def_use.result_count(n.outputs[0]) > 0;
+      for (const ValueReader& r : def_use.readers(n.outputs[0])) {
+        has_other_readers = has_other_readers || f_.nodes[r.node].op != Op::wait;
         if (r.operand == 0) waits.push_back(r.node);
       }
-      if (others || waits.empty() || !computes_between(i, waits.front())) {
+      if (has_other_readers || waits.empty() || !computes_between(i, waits.front())) {
         std::erase_if(n.attrs, [](const Attr& a) { return a.key == AttrKey::mode; });
         continue;
       }

@@ -18,7 +18,8 @@ namespace {
 
 /// Node indices in the original function.
 struct RotationNodes {
-  std::size_t sum, plain, turned;  ///< plain + turned; a product by cosines; a product of the halves by sines
+  std::size_t sum, cosine_product,
+      sine_product;  ///< plain + turned; a product by cosines; a product of the halves by sines
   ValueId halves = kNoValue, rotated = kNoValue;
 };
 
@@ -59,16 +60,18 @@ class Rotations {
     const auto sum = flow_.operation(n);
     if (!sum || sum->op != Scalar::add || !is_plain(n)) return {};
     const ValueId a = sum->operands[0].value, b = sum->operands[1].value;
-    for (const auto& [plain, turned] : {std::pair(a, b), std::pair(b, a)}) {
-      if (plain == kNoValue || turned == kNoValue || !is_product(plain) || !is_product(turned)) continue;
+    for (const auto& [cosine_product, sine_product] : {std::pair(a, b), std::pair(b, a)}) {
+      if (cosine_product == kNoValue || sine_product == kNoValue || !is_product(cosine_product) ||
+          !is_product(sine_product))
+        continue;
       const Dims& shape = type(n.outputs[0]).shape;
-      if (type(plain).shape != shape || type(turned).shape != shape) continue;
-      const Node& product = f_.nodes[static_cast<std::size_t>(flow_.producer(turned))];
+      if (type(cosine_product).shape != shape || type(sine_product).shape != shape) continue;
+      const Node& product = f_.nodes[static_cast<std::size_t>(flow_.producer(sine_product))];
       for (const ValueId halves : product.inputs) {
         const ValueId base = turned_halves(halves);
         if (base == kNoValue || type(base).shape != shape) continue;
-        return RotationNodes{i, static_cast<std::size_t>(flow_.producer(plain)),
-                             static_cast<std::size_t>(flow_.producer(turned)), halves, base};
+        return RotationNodes{i, static_cast<std::size_t>(flow_.producer(cosine_product)),
+                             static_cast<std::size_t>(flow_.producer(sine_product)), halves, base};
       }
     }
     return {};
@@ -82,8 +85,8 @@ class Rotations {
   }
   /// True for a product with a single reader.
   bool is_product(ValueId v) const {
-    const auto one = flow_.is_read_by(v, 1) ? flow_.operation(v) : std::nullopt;
-    return one && one->op == Scalar::mul && is_plain(f_.nodes[static_cast<std::size_t>(flow_.producer(v))]);
+    const auto product = flow_.is_read_by(v, 1) ? flow_.operation(v) : std::nullopt;
+    return product && product->op == Scalar::mul && is_plain(f_.nodes[static_cast<std::size_t>(flow_.producer(v))]);
   }
 
   /// x of a concat(-x2, x1) with a single reader.
@@ -102,9 +105,9 @@ class Rotations {
     if (n == nullptr) return kNoValue;
     const int rank = type(v).rank();
     const std::int64_t axis = n->integer(AttrKey::axis);
-    const bool fits = (axis < 0 ? axis + rank : axis) == rank - 1 && n->dim(AttrKey::start).is(start) &&
-                      n->dim(AttrKey::length).is(length) && n->integer(AttrKey::step) == 1;
-    return fits ? n->inputs[0] : kNoValue;
+    const bool is_half = (axis < 0 ? axis + rank : axis) == rank - 1 && n->dim(AttrKey::start).is(start) &&
+                         n->dim(AttrKey::length).is(length) && n->integer(AttrKey::step) == 1;
+    return is_half ? n->inputs[0] : kNoValue;
   }
 
   /// [..., 2, half]
@@ -123,15 +126,16 @@ class Rotations {
   }
 
   void rotate(const RotationNodes& r, const std::vector<Node>& nodes) {
-    const Node &sum = nodes[r.sum], &plain = nodes[r.plain], &turned = nodes[r.turned];
+    const Node &sum = nodes[r.sum], &cosine_product = nodes[r.cosine_product], &sine_product = nodes[r.sine_product];
     b_.set_origin(sum.origin, sum.annotations);
-    const std::size_t sines = turned.inputs[0] == r.halves ? 1 : 0;
-    const ValueId other = b_.flip(split(r.rotated), {-2}), factor = split(turned.inputs[sines]);
+    const std::size_t sines = sine_product.inputs[0] == r.halves ? 1 : 0;
+    const ValueId swapped_halves = b_.flip(split(r.rotated), {-2}), factor = split(sine_product.inputs[sines]);
     const ValueId with_sign =
         b_.expr(fmt::format("index({}) == 0 ? -s : s", b_.rank(factor) - 2), {{"s", factor}}, b_.dtype(factor));
-    const ValueId p = product(plain, split(plain.inputs[0]), split(plain.inputs[1]));
-    const ValueId t = sines == 1 ? product(turned, other, with_sign) : product(turned, with_sign, other);
-    const bool first = plain.outputs[0] == sum.inputs[0];
+    const ValueId p = product(cosine_product, split(cosine_product.inputs[0]), split(cosine_product.inputs[1]));
+    const ValueId t = sines == 1 ? product(sine_product, swapped_halves, with_sign)
+                                 : product(sine_product, with_sign, swapped_halves);
+    const bool first = cosine_product.outputs[0] == sum.inputs[0];
     b_.reshape(product(sum, first ? p : t, first ? t : p), type(sum.outputs[0]).shape);
     f_.nodes.back().outputs = sum.outputs;
   }
@@ -144,9 +148,9 @@ class Rotations {
 }  // namespace
 
 void turn_halves_in_place(Program& program) {
-  bool changed = false;
-  for (std::uint32_t f = 0; f < program.functions.size(); ++f) changed = Rotations(program, f).run() || changed;
-  if (changed) remove_dead_code(program);
+  bool is_changed = false;
+  for (std::uint32_t f = 0; f < program.functions.size(); ++f) is_changed = Rotations(program, f).run() || is_changed;
+  if (is_changed) remove_dead_code(program);
 }
 
 }  // namespace tern

@@ -33,14 +33,14 @@ ValueId sliced_operand(const Function& f, const Node& n, const Node& concat) {
 
 void read_joined_operands(Program& program) {
   for (Function& f : program.functions) {
-    const DefUse uses(f);
+    const DefUse def_use(f);
     std::map<ValueId, ValueId> operands;  // each slice's, if it equals one
     for (Node& n : f.nodes) {
       for (ValueId& v : n.inputs) {
         if (const auto found = operands.find(v); found != operands.end()) v = found->second;
       }
       if (n.op != Op::slice) continue;
-      const Node* const source = uses.producing_node(f, n.inputs[0]);
+      const Node* const source = def_use.producing_node(f, n.inputs[0]);
       if (source == nullptr || source->op != Op::concat) continue;
       if (const ValueId v = sliced_operand(f, n, *source); v != kNoValue) operands[n.outputs[0]] = v;
     }

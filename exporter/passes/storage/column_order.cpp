@@ -13,18 +13,18 @@ constexpr std::int64_t kTile = 32;
 
 /// Marks states that products read as their second operand, and nothing else reads.
 std::vector<bool> read_by_products(const Program& program) {
-  std::vector<bool> read(program.states.size()), other(program.states.size());
+  std::vector<bool> is_weight(program.states.size()), has_other_reader(program.states.size());
   for (const Function& f : program.functions) {
-    const DefUse uses(f);
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind != FunctionInput::Kind::state) continue;
-      for (const ValueReader& r : uses.readers(in.value))
-        (f.nodes[r.node].op == Op::matmul && r.operand == 1 ? read : other)[in.state] = true;
-      if (uses.result_count(in.value) > 0) other[in.state] = true;
+    const DefUse def_use(f);
+    for (const FunctionInput& input : f.inputs) {
+      if (input.kind != FunctionInput::Kind::state) continue;
+      for (const ValueReader& r : def_use.readers(input.value))
+        (f.nodes[r.node].op == Op::matmul && r.operand == 1 ? is_weight : has_other_reader)[input.state] = true;
+      if (def_use.result_count(input.value) > 0) has_other_reader[input.state] = true;
     }
   }
-  for (std::size_t i = 0; i < read.size(); ++i) read[i] = read[i] && !other[i];
-  return read;
+  for (std::size_t i = 0; i < is_weight.size(); ++i) is_weight[i] = is_weight[i] && !has_other_reader[i];
+  return is_weight;
 }
 
 bool is_large_matrix(const TensorType& t) {
@@ -39,13 +39,13 @@ bool prefers_columns(DType t) {
 template <std::size_t Size>
 std::vector<std::byte> transposed(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns) {
   std::vector<std::byte> result(bytes.size());
-  const std::byte* from = bytes.data();
-  std::byte* to = result.data();
+  const std::byte* source = bytes.data();
+  std::byte* destination = result.data();
   for (std::int64_t i = 0; i < rows; i += kTile) {
     for (std::int64_t j = 0; j < columns; ++j) {
       for (std::int64_t r = i; r < std::min(rows, i + kTile); ++r)
-        std::memcpy(to + static_cast<std::size_t>(j * rows + r) * Size,
-                    from + static_cast<std::size_t>(r * columns + j) * Size, Size);
+        std::memcpy(destination + static_cast<std::size_t>(j * rows + r) * Size,
+                    source + static_cast<std::size_t>(r * columns + j) * Size, Size);
     }
   }
   return result;
@@ -61,8 +61,8 @@ void store_weights_by_columns(Program& program) {
       continue;
     const std::int64_t rows = s.type.shape[0].value(), columns = s.type.shape[1].value();
     extendable_source(program).replace(
-        s.storage, [rows, columns, wide = s.type.dtype == DType::f32](std::span<const std::byte> before) {
-          return wide ? transposed<4>(before, rows, columns) : transposed<1>(before, rows, columns);
+        s.storage, [rows, columns, wide = s.type.dtype == DType::f32](std::span<const std::byte> old_bytes) {
+          return wide ? transposed<4>(old_bytes, rows, columns) : transposed<1>(old_bytes, rows, columns);
         });
     s.strides = {1, rows};
   }

@@ -32,16 +32,16 @@ struct ReaderKinds {
   bool has_products = false, has_other_readers = false;
 };
 
-ReaderKinds reader_kinds(const Function& f, const DefUse& uses, ValueId v) {
-  ReaderKinds kinds{false, uses.result_count(v) > 0};
-  for (const ValueReader& r : uses.readers(v)) {
+ReaderKinds reader_kinds(const Function& f, const DefUse& def_use, ValueId v) {
+  ReaderKinds kinds{false, def_use.result_count(v) > 0};
+  for (const ValueReader& r : def_use.readers(v)) {
     const Node& n = f.nodes[r.node];
     const bool is_kept = noted_precision(n) == Precision::exported;
     if (n.op == Op::matmul && r.operand == 1 && !is_kept &&
         f.values[static_cast<std::size_t>(n.inputs[0])].type.dtype == DType::f32) {
       kinds.has_products = true;
     } else if (is_view(n.op) && r.operand == 0) {
-      const ReaderKinds further = reader_kinds(f, uses, n.outputs[0]);
+      const ReaderKinds further = reader_kinds(f, def_use, n.outputs[0]);
       kinds.has_products |= further.has_products;
       kinds.has_other_readers |= further.has_other_readers;
     } else if (n.op != Op::index_select || r.operand != 0) {
@@ -53,7 +53,7 @@ ReaderKinds reader_kinds(const Function& f, const DefUse& uses, ValueId v) {
 
 /// True if the state is a matrix that fills its storage, and all its readers take narrow weights. Sets `products` if a
 /// product reads the state.
-bool may_be_narrow(const Program& program, const std::vector<DefUse>& uses, std::uint32_t state, bool* products) {
+bool may_be_narrow(const Program& program, const std::vector<DefUse>& def_uses, std::uint32_t state, bool* products) {
   const State& s = program.states[state];
   std::uint64_t size = 0;
   if (s.is_mutable || s.type.dtype != DType::f32 || s.type.quantized() || s.offset != 0 ||
@@ -61,9 +61,9 @@ bool may_be_narrow(const Program& program, const std::vector<DefUse>& uses, std:
     return false;
   for (std::size_t i = 0; i < program.functions.size(); ++i) {
     const Function& f = program.functions[i];
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind != FunctionInput::Kind::state || in.state != state || in.value == kNoValue) continue;
-      const ReaderKinds kinds = reader_kinds(f, uses[i], in.value);
+    for (const FunctionInput& input : f.inputs) {
+      if (input.kind != FunctionInput::Kind::state || input.state != state || input.value == kNoValue) continue;
+      const ReaderKinds kinds = reader_kinds(f, def_uses[i], input.value);
       if (kinds.has_other_readers) return false;
       *products |= kinds.has_products;
     }
@@ -72,13 +72,13 @@ bool may_be_narrow(const Program& program, const std::vector<DefUse>& uses, std:
 }
 
 /// The states of a storage, if all may be narrow and a product reads one: tied weights share a storage.
-std::vector<std::uint32_t> narrow_states(const Program& program, const std::vector<DefUse>& uses,
+std::vector<std::uint32_t> narrow_states(const Program& program, const std::vector<DefUse>& def_uses,
                                          std::uint32_t storage) {
   std::vector<std::uint32_t> states;
   bool products = false;
   for (std::uint32_t s = 0; s < program.states.size(); ++s) {
     if (program.states[s].storage != storage) continue;
-    if (!may_be_narrow(program, uses, s, &products)) return {};
+    if (!may_be_narrow(program, def_uses, s, &products)) return {};
     states.push_back(s);
   }
   return products ? states : std::vector<std::uint32_t>();
@@ -111,9 +111,9 @@ void retype(Program& program, std::uint32_t function, ValueId v, DType dtype) {
 void retype_state(Program& program, std::uint32_t state, DType dtype) {
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
     std::vector<ValueId> values;
-    for (const FunctionInput& in : program.functions[f].inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.state == state && in.value != kNoValue)
-        values.push_back(in.value);
+    for (const FunctionInput& input : program.functions[f].inputs) {
+      if (input.kind == FunctionInput::Kind::state && input.state == state && input.value != kNoValue)
+        values.push_back(input.value);
     }
     for (const ValueId v : values) retype(program, f, v, dtype);
   }
@@ -139,26 +139,26 @@ std::vector<std::byte> narrowed(std::span<const std::byte> bytes, DType dtype, c
 }  // namespace
 
 std::size_t narrow_weights(Program& program, DType dtype) {
-  std::vector<DefUse> uses;
-  for (const Function& f : program.functions) uses.emplace_back(f);
-  std::map<std::uint32_t, std::vector<std::uint32_t>> narrow;  // states by storage
+  std::vector<DefUse> def_uses;
+  for (const Function& f : program.functions) def_uses.emplace_back(f);
+  std::map<std::uint32_t, std::vector<std::uint32_t>> narrow_states_of;  // states by storage
   for (std::uint32_t storage = 0; storage < program.storages.size(); ++storage) {
-    std::vector<std::uint32_t> states = narrow_states(program, uses, storage);
-    if (!states.empty()) narrow.emplace(storage, std::move(states));
+    std::vector<std::uint32_t> states = narrow_states(program, def_uses, storage);
+    if (!states.empty()) narrow_states_of.emplace(storage, std::move(states));
   }
-  for (const auto& [storage, states] : narrow) {
+  for (const auto& [storage, states] : narrow_states_of) {
     for (const std::uint32_t s : states) {
       retype_state(program, s, dtype);
       program.states[s].type.dtype = dtype;
     }
     extendable_source(program).replace(
-        storage, [dtype, name = program.states[states[0]].name](std::span<const std::byte> before) {
-          return narrowed(before, dtype, name);
+        storage, [dtype, name = program.states[states[0]].name](std::span<const std::byte> old_bytes) {
+          return narrowed(old_bytes, dtype, name);
         });
     program.storages[storage].size /= 2;
   }
-  if (!narrow.empty()) remove_dead_code(program);  // renumbers values: casts left some without a definition
-  return narrow.size();
+  if (!narrow_states_of.empty()) remove_dead_code(program);  // renumbers values: casts left some without a definition
+  return narrow_states_of.size();
 }
 
 }  // namespace tern

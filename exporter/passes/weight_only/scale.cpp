@@ -20,37 +20,38 @@ std::optional<Dims> permuted(const Dims& scale, const Node& view) {
 }
 
 /// Scale's sizes after a reshape adding and removing axes of size 1.
-std::optional<Dims> reshaped(const Dims& scale, const Dims& from, const Dims& to) {
+std::optional<Dims> reshaped(const Dims& scale, const Dims& source_shape, const Dims& result_shape) {
   Dims result;
   std::size_t index = 0;
-  for (const Dim size : to) {
-    while (!size.is(1) && index < from.size() && from[index].is(1)) ++index;
+  for (const Dim size : result_shape) {
+    while (!size.is(1) && index < source_shape.size() && source_shape[index].is(1)) ++index;
     if (size.is(1)) {
       result.emplace_back(1);
-    } else if (index < from.size() && from[index] == size) {
+    } else if (index < source_shape.size() && source_shape[index] == size) {
       result.push_back(scale[index++]);
     } else {
       return std::nullopt;
     }
   }
-  while (index < from.size() && from[index].is(1)) ++index;
-  return index == from.size() ? std::optional(result) : std::nullopt;
+  while (index < source_shape.size() && source_shape[index].is(1)) ++index;
+  return index == source_shape.size() ? std::optional(result) : std::nullopt;
 }
 
-/// Shape of the scale behind a view of the weight, whose shapes are `from` and `to`.
-std::optional<Dims> scale_behind_view(const Dims& scale, const Node& view, const Dims& from, const Dims& to) {
-  if (is_one_number(scale)) return Dims(to.size(), 1);
+/// Shape of the scale behind a view of the weight from `source_shape` to `result_shape`.
+std::optional<Dims> scale_behind_view(const Dims& scale, const Node& view, const Dims& source_shape,
+                                      const Dims& result_shape) {
+  if (is_one_number(scale)) return Dims(result_shape.size(), 1);
   switch (view.op) {
     case Op::permute: return permuted(scale, view);
-    case Op::reshape: return reshaped(scale, from, to);
+    case Op::reshape: return reshaped(scale, source_shape, result_shape);
     case Op::expand: {
-      Dims result(to.size() - scale.size(), 1);
+      Dims result(result_shape.size() - scale.size(), 1);
       result.insert(result.end(), scale.begin(), scale.end());
       return result;
     }
     case Op::slice: {
-      for (std::size_t i = 0; i < from.size(); ++i) {
-        if (from[i] != to[i] && !scale[i].is(1)) return std::nullopt;
+      for (std::size_t i = 0; i < source_shape.size(); ++i) {
+        if (source_shape[i] != result_shape[i] && !scale[i].is(1)) return std::nullopt;
       }
       return scale;
     }
@@ -89,10 +90,10 @@ ValueId scale_behind_product(Builder& b, const ByteOperand& operand, const Scale
   for (std::size_t i = 1; i < shapes.size(); ++i) {
     const Node& view = *operand.views[operand.scale->views + i - 1];
     if (view.op == Op::permute) {
-      Node same = view;
-      same.inputs[0] = scale;
-      same.outputs.clear();
-      scale = b.add(std::move(same)).front();
+      Node scale_view = view;
+      scale_view.inputs[0] = scale;
+      scale_view.outputs.clear();
+      scale = b.add(std::move(scale_view)).front();
     } else {
       scale = b.reshape(scale, shapes[i]);
     }

@@ -22,7 +22,7 @@ class Selection {
     if (weights_.is_byte_state(v)) return axis_in(v) >= 0 && !has_size_one(v);
     const Node* n = weights_.node(v);
     if (n == nullptr || !accepts_selected_operands(*n) || depth == kMaxDepth || axis_in(v) < 0) return false;
-    return std::ranges::any_of(n->inputs, [&](ValueId in) { return reads_weight(in, depth + 1); });
+    return std::ranges::any_of(n->inputs, [&](ValueId operand) { return reads_weight(operand, depth + 1); });
   }
 
   /// Returns the selected rows of `v`; selects from its operands where pointwise nodes convert a weight.
@@ -32,7 +32,7 @@ class Selection {
     if (has_size_one(v)) return add_index_axes(v, axis);
     if (weights_.is_byte_state(v) || !reads_weight(v)) return b_.index_select(v, index_, axis);
     Node node_copy = *weights_.node(v);
-    for (ValueId& in : node_copy.inputs) in = select(in);
+    for (ValueId& operand : node_copy.inputs) operand = select(operand);
     node_copy.outputs.clear();
     return b_.add(std::move(node_copy)).front();
   }

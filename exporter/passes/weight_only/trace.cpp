@@ -11,11 +11,12 @@ bool is_float(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
-/// True if `to` holds every number of `from`, whose type is_byte.
-bool represents_all(DType to, DType from) {
-  if (is_float(to) || to == DType::f64 || to == from) return true;
-  if (!is_integral(from) || !is_integral(to)) return false;
-  return element_size(to) > 1 && (from == DType::u8 || to == DType::i16 || to == DType::i32 || to == DType::i64);
+/// True if `target` represents every number of `source`, a byte type (is_byte).
+bool represents_all(DType target, DType source) {
+  if (is_float(target) || target == DType::f64 || target == source) return true;
+  if (!is_integral(source) || !is_integral(target)) return false;
+  return element_size(target) > 1 &&
+         (source == DType::u8 || target == DType::i16 || target == DType::i32 || target == DType::i64);
 }
 
 bool is_traced_view(const Node& n) {
@@ -61,15 +62,15 @@ class OperandTrace {
       return false;
     const auto input = [&](int i) { return static_cast<std::size_t>(code[factors[i].instruction].integer); };
     if (input(0) == input(1)) return false;
-    const TensorType& whole = weights_.type(n.outputs[0]);
+    const TensorType& product_type = weights_.type(n.outputs[0]);
     for (const int i : {0, 1}) {
       const ValueId weight = n.inputs[input(i)], scale = n.inputs[input(1 - i)];
       const bool rounds = std::ranges::any_of(factors[1 - i].dtypes, [](DType t) { return t != DType::f32; });
-      if (!is_float(weights_.type(scale).dtype) || rounds || weights_.type(weight).shape != whole.shape ||
+      if (!is_float(weights_.type(scale).dtype) || rounds || weights_.type(weight).shape != product_type.shape ||
           !leads_to_weight(weight))
         continue;
       casts_ = factors[i].dtypes;
-      scale_ = Scale{scale, whole.rank(), views_.size()};  // counted from the operand until finish
+      scale_ = Scale{scale, product_type.rank(), views_.size()};  // counted from the operand until finish
       v = weight;
       return true;
     }
@@ -112,10 +113,10 @@ bool is_byte(DType t) {
 
 ByteWeights::ByteWeights(const Program& program, const Function& function)
     : function_(function), def_use_(function), byte_states_(function.values.size()) {
-  for (const FunctionInput& in : function.inputs) {
-    if (in.kind != FunctionInput::Kind::state || in.value == kNoValue) continue;
-    const State& s = program.states[in.state];
-    byte_states_[static_cast<std::size_t>(in.value)] = !s.is_mutable && !s.type.quantized() && is_byte(s.type.dtype);
+  for (const FunctionInput& input : function.inputs) {
+    if (input.kind != FunctionInput::Kind::state || input.value == kNoValue) continue;
+    const State& s = program.states[input.state];
+    byte_states_[static_cast<std::size_t>(input.value)] = !s.is_mutable && !s.type.quantized() && is_byte(s.type.dtype);
   }
 }
 

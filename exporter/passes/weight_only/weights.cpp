@@ -22,7 +22,7 @@ class Rewriter {
   /// Returns true if a node changed.
   bool run() {
     b_.function().nodes.clear();
-    bool changed = false;
+    bool is_changed = false;
     for (const Node& n : original_.nodes) {
       b_.set_origin(n.origin, n.annotations);
       const ValueId result = replacement(n);
@@ -30,10 +30,10 @@ class Rewriter {
         b_.function().nodes.push_back(n);
       } else {
         b_.function().nodes.back().outputs = n.outputs;
-        changed = true;
+        is_changed = true;
       }
     }
-    return changed;
+    return is_changed;
   }
 
  private:
@@ -94,9 +94,9 @@ class Rewriter {
 void read_byte_weights(Program& program) {
   const auto is_weight = [](const State& s) { return is_byte(s.type.dtype); };
   if (std::ranges::none_of(program.states, is_weight)) return;
-  bool changed = false;
-  for (std::uint32_t f = 0; f < program.functions.size(); ++f) changed |= Rewriter(program, f).run();
-  if (changed) remove_dead_code(program);
+  bool is_changed = false;
+  for (std::uint32_t f = 0; f < program.functions.size(); ++f) is_changed |= Rewriter(program, f).run();
+  if (is_changed) remove_dead_code(program);
 }
 
 }  // namespace tern

@@ -39,7 +39,7 @@ struct AdaptersLayers {
     AddedAdapters added = add_adapters(p.program(), parsed, 0);
     for (const TrainedParameter& t : added.parameters) names.push_back(p.program().states[t.state].name);
     left_out = std::move(added.left_out);
-    tied = std::move(added.tied);
+    tied = std::move(added.tied_weights);
     return names;
   }
   std::vector<float> result() {

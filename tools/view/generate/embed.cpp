@@ -17,21 +17,22 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) throw std::runtime_error(path.string() + " cannot be read");
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw std::runtime_error(path.string() + " cannot be read");
   return text;
 }
 
 /// Appends the modules imported by `name`, then `name` itself, unless `seen` has them. Removes import lines and the
 /// word `export`.
-void append_module(const fs::path& folder, const std::string& name, std::set<std::string>& seen, std::string& script) {
+void append_module(const fs::path& folder, const std::string& name, std::set<std::string>& visited,
+                   std::string& script) {
   static const std::regex import_line(R"re(^import [^;]*from "\./([a-z_]+\.js)";\n)re", std::regex::multiline);
   static const std::regex export_word(R"re(^export (?=(const|let|function|class|async)))re", std::regex::multiline);
-  if (!seen.insert(name).second) return;
+  if (!visited.insert(name).second) return;
   const std::string text = read_file(folder / name);
   for (std::sregex_iterator match(text.begin(), text.end(), import_line), end; match != end; ++match)
-    append_module(folder, (*match)[1], seen, script);
+    append_module(folder, (*match)[1], visited, script);
   const std::string body = std::regex_replace(std::regex_replace(text, import_line, ""), export_word, "");
   script += "// " + name + "\n" + body;
 }
@@ -44,12 +45,13 @@ std::string replace_placeholder(std::string text, const std::string& placeholder
 
 /// The complete HTML. Every script in `folder` must be a module that main.js imports, directly or not.
 std::string assemble_page(const fs::path& folder) {
-  std::set<std::string> seen;
+  std::set<std::string> visited;
   std::string script;
-  append_module(folder, "main.js", seen, script);
+  append_module(folder, "main.js", visited, script);
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (entry.path().extension() == ".js" && !seen.contains(name)) throw std::runtime_error("nothing imports " + name);
+    if (entry.path().extension() == ".js" && !visited.contains(name))
+      throw std::runtime_error("nothing imports " + name);
   }
   return replace_placeholder(
       replace_placeholder(read_file(folder / "page.html"), "{{style}}", read_file(folder / "style.css")), "{{script}}",
@@ -58,14 +60,14 @@ std::string assemble_page(const fs::path& folder) {
 
 /// Writes the bytes of `text` as an array, 32 per line. Escapes suit signed and unsigned char.
 void write_source(const std::string& text, const fs::path& output) {
-  std::ofstream out(output, std::ios::binary);
-  out << "// Made from tools/view/page/ by tools/view/generate/embed.cpp.\n"
-         "#include \"tools/view/embedded_page.h\"\n\nnamespace tern::view {\n\n"
-      << fmt::format("const std::size_t kEmbeddedPageSize = {};\nconst char kEmbeddedPage[] = {{\n", text.size());
+  std::ofstream file(output, std::ios::binary);
+  file << "// Made from tools/view/page/ by tools/view/generate/embed.cpp.\n"
+          "#include \"tools/view/embedded_page.h\"\n\nnamespace tern::view {\n\n"
+       << fmt::format("const std::size_t kEmbeddedPageSize = {};\nconst char kEmbeddedPage[] = {{\n", text.size());
   for (std::size_t i = 0; i < text.size(); ++i)
-    out << fmt::format("'\\x{:x}',{}", text[i] & 0xff, i % 32 == 31 ? "\n" : "");
-  out << "};\n\n}  // namespace tern::view\n";
-  if (!out.flush()) throw std::runtime_error(output.string() + " cannot be written");
+    file << fmt::format("'\\x{:x}',{}", text[i] & 0xff, i % 32 == 31 ? "\n" : "");
+  file << "};\n\n}  // namespace tern::view\n";
+  if (!file.flush()) throw std::runtime_error(output.string() + " cannot be written");
 }
 
 }  // namespace
