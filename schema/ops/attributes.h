@@ -14,9 +14,9 @@ inline constexpr std::int64_t kHuge = std::int64_t{1} << 48;
 /// bits.
 inline constexpr std::int64_t kMaxWindow = (std::int64_t{1} << 31) - 1;
 
-/// An attribute with its properties: required(AttrKey::k, AttrType::integer, "how many").within(1, 8).
+/// An attribute with its properties: required(AttrKey::k, AttrType::integer, "how many").bounds(1, 8).
 struct Attribute : AttrRecord {
-  constexpr Attribute in_range(std::int64_t min_value, std::int64_t max_value) const {
+  constexpr Attribute bounds(std::int64_t min_value, std::int64_t max_value) const {
     Attribute a = *this;
     a.min = min_value;
     a.max = max_value;
@@ -60,14 +60,14 @@ constexpr Attribute required(AttrKey key, AttrType type, std::string_view text) 
   a.key = key;
   a.type = type;
   a.text = text;
-  if (type == AttrType::boolean) return a.in_range(0, 1);
-  if (type == AttrType::dtype) return a.in_range(1, kTensorDTypeCount - 1);
+  if (type == AttrType::boolean) return a.bounds(0, 1);
+  if (type == AttrType::dtype) return a.bounds(1, kTensorDTypeCount - 1);
   return a;
 }
 constexpr Attribute required(AttrKey key, std::span<const std::string_view> names, std::string_view text) {
   return required(key, AttrType::enumeration, text)
       .one_of(names)
-      .in_range(0, static_cast<std::int64_t>(names.size()) - 1);
+      .bounds(0, static_cast<std::int64_t>(names.size()) - 1);
 }
 
 /// Adds a default, for each element of a list.

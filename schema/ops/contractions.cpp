@@ -227,7 +227,7 @@ constexpr AttrRecord kAttention[] = {
 };
 constexpr AttrRecord kRnn[] = {
     required(AttrKey::kind, kRnnNames, "the cell"),
-    required(AttrKey::layers, AttrType::integer, "one above the other").in_range(1, 1 << 16),
+    required(AttrKey::layers, AttrType::integer, "one above the other").bounds(1, 1 << 16),
     flag(AttrKey::bidirectional, "a second direction for each layer"),
 };
 constexpr AttrRecord kCdist[] = {

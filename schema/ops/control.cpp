@@ -224,9 +224,9 @@ void custom(Inference& c) {
 
 constexpr std::int64_t kMaxOperands = 1 << 20;
 constexpr Attribute kCarried =
-    required(AttrKey::carried, AttrType::integer, "operands that each round replaces").in_range(0, kMaxOperands);
-constexpr Attribute kMapped = required(AttrKey::mapped, AttrType::integer, "operands of which each round takes a slice")
-                                  .in_range(0, kMaxOperands);
+    required(AttrKey::carried, AttrType::integer, "operands that each round replaces").bounds(0, kMaxOperands);
+constexpr Attribute kMapped =
+    required(AttrKey::mapped, AttrType::integer, "operands of which each round takes a slice").bounds(0, kMaxOperands);
 constexpr Attribute kMessage = optional_attribute(AttrKey::text, AttrType::text, "no message", "of the error");
 constexpr AttrRecord kCond[] = {
     optional_attribute(AttrKey::symbols, AttrType::symbols, "the branches agree",
@@ -251,8 +251,8 @@ constexpr AttrRecord kCustom[] = {
     optional_attribute(AttrKey::value, AttrType::dims, "no integers", "integers among the arguments"),
     optional_attribute(AttrKey::hyper, AttrType::numbers, "no numbers", "numbers among the arguments"),
     optional_attribute(AttrKey::dtype, AttrType::integers, "no results", "of the results")
-        .in_range(1, kTensorDTypeCount - 1),
-    optional_attribute(AttrKey::counts, AttrType::integers, "no results", "ranks of the results").in_range(0, kMaxRank),
+        .bounds(1, kTensorDTypeCount - 1),
+    optional_attribute(AttrKey::counts, AttrType::integers, "no results", "ranks of the results").bounds(0, kMaxRank),
     optional_attribute(AttrKey::sizes, AttrType::dims, "no sizes", "of all results, in order"),
 };
 

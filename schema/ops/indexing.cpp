@@ -231,7 +231,7 @@ constexpr AttrRecord kBincount[] = {
 constexpr AttrRecord kEmbeddingBag[] = {
     required(AttrKey::kind, kBagNames, "how rows are joined"),
     flag(AttrKey::full, "the last offset only ends the last bag"),
-    defaulted(AttrKey::padding_index, AttrType::integer, -1, "a row to leave out; -1: none").in_range(-1, kHuge),
+    defaulted(AttrKey::padding_index, AttrType::integer, -1, "a row to leave out; -1: none").bounds(-1, kHuge),
 };
 constexpr AttrRecord kRepeatInterleave[] = {required(AttrKey::axis, AttrType::axis, "along which"), kCount};
 

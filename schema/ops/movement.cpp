@@ -217,7 +217,7 @@ constexpr AttrRecord kSlice[] = {
     required(AttrKey::axis, AttrType::axis, "along which"),
     required(AttrKey::start, AttrType::dim, "the first element"),
     required(AttrKey::length, AttrType::dim, "the number of elements"),
-    defaulted(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").in_range(-kAnyStep, kAnyStep),
+    defaulted(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").bounds(-kAnyStep, kAnyStep),
 };
 constexpr AttrRecord kExpand[] = {
     optional_attribute(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
@@ -236,7 +236,7 @@ constexpr AttrRecord kSliceScatter[] = {
     defaulted(AttrKey::start, AttrType::dim, 0, "the first element replaced"),
     optional_attribute(AttrKey::length, AttrType::dim, "the size of src",
                        "the number of elements; also follows from src"),
-    defaulted(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").in_range(-kAnyStep, kAnyStep),
+    defaulted(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").bounds(-kAnyStep, kAnyStep),
 };
 constexpr AttrRecord kAsStridedScatter[] = {
     optional_attribute(AttrKey::strides, AttrType::dims, "no axes", "in elements").minimum(0),

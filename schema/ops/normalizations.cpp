@@ -96,7 +96,7 @@ constexpr AttrRecord kSoftmax[] = {
 constexpr AttrRecord kLayerNorm[] = {kLastAxes, kEpsilon, kStatistics};
 constexpr AttrRecord kRmsNorm[] = {kLastAxes, kEpsilon};
 constexpr AttrRecord kGroupNorm[] = {
-    required(AttrKey::groups, AttrType::integer, "parts of the channels").in_range(1, std::int64_t{1} << 40),
+    required(AttrKey::groups, AttrType::integer, "parts of the channels").bounds(1, std::int64_t{1} << 40),
     kEpsilon,
     kStatistics,
 };

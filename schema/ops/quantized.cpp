@@ -53,7 +53,7 @@ void dequantize_rule(Inference& c) {
 }
 
 constexpr AttrRecord kMxPack[] = {
-    required(AttrKey::block, AttrType::integer, "elements that share a scale").in_range(1, 1 << 20),
+    required(AttrKey::block, AttrType::integer, "elements that share a scale").bounds(1, 1 << 20),
     defaulted(AttrKey::layout, kLayoutNames, 0, "order of the scales"),
     optional_attribute(AttrKey::dtype, AttrType::dtype, "the dtype of the elements", "of elements that come as uint8"),
 };

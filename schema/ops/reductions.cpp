@@ -260,7 +260,7 @@ constexpr AttrRecord kTopk[] = {
     defaulted(AttrKey::largest, AttrType::boolean, 1, "the largest elements, not the smallest"),
 };
 constexpr AttrRecord kHistogram[] = {
-    optional_attribute(AttrKey::bins, AttrType::integer, "between the edges", "the number of bins").in_range(1, kHuge),
+    optional_attribute(AttrKey::bins, AttrType::integer, "between the edges", "the number of bins").bounds(1, kHuge),
     defaulted_number(AttrKey::range, 0, "the outer edges; two equal ones: the smallest and the largest element",
                      AttrType::numbers)
         .exactly(2)
@@ -274,7 +274,7 @@ constexpr AttrRecord kSearchsorted[] = {
               "of the positions: int32 or int64"),
 };
 constexpr AttrRecord kSegmentReduce[] = {
-    required(AttrKey::kind, kScatterNames, "how elements are combined").in_range(1, kScatterKinds - 1),
+    required(AttrKey::kind, kScatterNames, "how elements are combined").bounds(1, kScatterKinds - 1),
     kAlongAxis,
     optional_attribute(AttrKey::value, AttrType::number, "the neutral element", "the first value of each segment"),
 };

@@ -134,7 +134,7 @@ constexpr AttrRecord kRoiAlign[] = {
     required(AttrKey::sizes, AttrType::dims, "bins of a box, by axis").exactly(2).minimum(1),
     defaulted_number(AttrKey::scale, 1, "from the coordinates of boxes to those of x").finite(),
     defaulted(AttrKey::k, AttrType::integer, 0, "samples along each axis of a bin; 0: ceil(bin size)")
-        .in_range(0, 1 << 16),
+        .bounds(0, 1 << 16),
     flag(AttrKey::align_corners, "align: boxes are shifted by half a pixel"),
 };
 constexpr AttrRecord kNms[] = {

@@ -235,28 +235,28 @@ constexpr AttrRecord kOptim[] = {
     required(AttrKey::kind, kOptimNames, "the optimizer"),
     required(AttrKey::hyper, AttrType::numbers, "lr, two of the kind's own, weight_decay, eps; nadam, rprop: another"),
     defaulted(AttrKey::mode, AttrType::integer, 0, "bits: 1 nesterov, 2 first step, 4 counts step, 8 decoupled decay")
-        .in_range(0, kOptimModes),
+        .bounds(0, kOptimModes),
     flag(AttrKey::maximize, "ascends"),
     optional_attribute(AttrKey::counts, AttrType::integers, "one parameter", "operands of each of the 11 or 14 lists")
-        .in_range(0, 1 << 24),
+        .bounds(0, 1 << 24),
 };
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 48;
 constexpr AttrRecord kCollective[] = {
     required(AttrKey::kind, kCollectiveNames, "the operation of the ranks"),
     optional_attribute(AttrKey::text, AttrType::text, "no reduction", "a reduction, by its name in tern/collective.h"),
     optional_attribute(AttrKey::name, AttrType::text, "the default group", "of the group"),
-    defaulted(AttrKey::groups, AttrType::integer, 0, "the number of ranks; 0: all of the group").in_range(0, 1 << 20),
-    defaulted(AttrKey::k, AttrType::integer, 0, "broadcast: the rank whose x all get").in_range(0, 1 << 20),
+    defaulted(AttrKey::groups, AttrType::integer, 0, "the number of ranks; 0: all of the group").bounds(0, 1 << 20),
+    defaulted(AttrKey::k, AttrType::integer, 0, "broadcast: the rank whose x all get").bounds(0, 1 << 20),
     optional_attribute(AttrKey::sizes, AttrType::dims, "equal parts", "all_to_all: of axis 0, for each rank")
-        .in_range(0, kMaxRows),
+        .bounds(0, kMaxRows),
     optional_attribute(AttrKey::counts, AttrType::dims, "equal parts", "all_to_all: of axis 0, from each rank")
-        .in_range(0, kMaxRows),
-    defaulted(AttrKey::mode, AttrType::integer, 0, "1: only starts the collective; a wait ends it").in_range(0, 1),
+        .bounds(0, kMaxRows),
+    defaulted(AttrKey::mode, AttrType::integer, 0, "1: only starts the collective; a wait ends it").bounds(0, 1),
 };
 constexpr AttrRecord kExchange[] = {
-    required(AttrKey::counts, AttrType::integers, "for each operand 0: sends it; 1: receives").in_range(0, 1),
-    required(AttrKey::sizes, AttrType::integers, "for each operand the other rank").in_range(0, 1 << 20),
-    required(AttrKey::mapped, AttrType::integers, "for each operand the tag").in_range(0, 1 << 30),
+    required(AttrKey::counts, AttrType::integers, "for each operand 0: sends it; 1: receives").bounds(0, 1),
+    required(AttrKey::sizes, AttrType::integers, "for each operand the other rank").bounds(0, 1 << 20),
+    required(AttrKey::mapped, AttrType::integers, "for each operand the tag").bounds(0, 1 << 30),
     optional_attribute(AttrKey::name, AttrType::text, "the default group", "of the group"),
 };
 

@@ -252,43 +252,42 @@ void fold(Inference& c) {
 }
 
 constexpr Attribute kStrides =
-    defaulted(AttrKey::strides, AttrType::integers, 1, "from one window to the next").in_range(1, kMaxWindow);
+    defaulted(AttrKey::strides, AttrType::integers, 1, "from one window to the next").bounds(1, kMaxWindow);
 constexpr Attribute kDilations =
     defaulted(AttrKey::dilations, AttrType::integers, 1, "from one element of a window to the next")
-        .in_range(1, kMaxWindow);
-constexpr Attribute kKernel =
-    required(AttrKey::kernel, AttrType::integers, "sizes of a window").in_range(1, kMaxWindow);
+        .bounds(1, kMaxWindow);
+constexpr Attribute kKernel = required(AttrKey::kernel, AttrType::integers, "sizes of a window").bounds(1, kMaxWindow);
 constexpr Attribute kPadding =
-    defaulted(AttrKey::before, AttrType::integers, 0, "padding at both ends of each axis").in_range(0, kMaxWindow);
+    defaulted(AttrKey::before, AttrType::integers, 0, "padding at both ends of each axis").bounds(0, kMaxWindow);
 constexpr AttrRecord kConvolution[] = {
     kStrides,
     kDilations,
     defaulted(AttrKey::before, AttrType::integers, 0, "elements added in front of each spatial axis")
-        .in_range(0, kMaxWindow),
-    defaulted(AttrKey::after, AttrType::integers, 0, "elements added behind each spatial axis").in_range(0, kMaxWindow),
-    defaulted(AttrKey::groups, AttrType::integer, 1, "parts of the channels").in_range(1, kMaxWindow),
+        .bounds(0, kMaxWindow),
+    defaulted(AttrKey::after, AttrType::integers, 0, "elements added behind each spatial axis").bounds(0, kMaxWindow),
+    defaulted(AttrKey::groups, AttrType::integer, 1, "parts of the channels").bounds(1, kMaxWindow),
     flag(AttrKey::transposed, "the gradient of a convolution"),
     defaulted(AttrKey::output_pads, AttrType::integers, 0, "transposed: extra size at the far end")
-        .in_range(0, kMaxWindow),
+        .bounds(0, kMaxWindow),
     defaulted(AttrKey::fill, AttrType::integer, 0, "the padding value: other than 0 only for 8-bit integers")
-        .in_range(-128, 255),
+        .bounds(-128, 255),
     optional_attribute(AttrKey::dtype, AttrType::dtype, "the dtype of x",
                        "of the result: of 8-bit integers also int32 or float32"),
     optional_attribute(AttrKey::kernel, AttrType::integers, "that of the weight's axes",
                        "sizes of the kernel of a quantized weight")
-        .in_range(1, kMaxWindow),
+        .bounds(1, kMaxWindow),
 };
 constexpr AttrRecord kPool[] = {
     required(AttrKey::kind, kPoolNames, "the largest element of a window, or the mean"),
     kKernel,
     optional_attribute(AttrKey::strides, AttrType::integers, "the kernel", "from one window to the next")
-        .in_range(1, kMaxWindow),
+        .bounds(1, kMaxWindow),
     kDilations,
     kPadding,
     flag(AttrKey::ceil_mode, "sizes round up, but no window starts in the far padding"),
     flag(AttrKey::count_pads, "avg: padding counts as elements"),
     optional_attribute(AttrKey::divisor, AttrType::integer, "the number of elements", "avg: the divisor of sums; not 0")
-        .in_range(-kMaxWindow, kMaxWindow),
+        .bounds(-kMaxWindow, kMaxWindow),
 };
 constexpr AttrRecord kAdaptivePool[] = {
     required(AttrKey::kind, kPoolNames, "the largest element of a window, or the mean"),

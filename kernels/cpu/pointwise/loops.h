@@ -79,8 +79,8 @@ struct LoopTable {
   ChainLoop chain = nullptr;
   ChainRows chain_rows = nullptr;
   ActivationLoop activations[kActivations] = {};
-  ActivationLoop coarse_activations[kActivations] = {};  ///< for results that are rounded to bfloat16
-  Loop whole_activations[kActivations] = {};  ///< the same out of place
+  ActivationLoop coarse_activations[kActivations] = {};  ///< results are rounded to bfloat16 afterwards
+  Loop whole_activations[kActivations] = {};             ///< the same out of place
   KnownChain known_chains[kKnownChains] = {};
 
   // Always inlined: callers are compiled for several instruction sets; a shared copy would fit only one.
