@@ -10,7 +10,7 @@ target_compile_options(tern_options INTERFACE
   -ffunction-sections -fdata-sections)
 target_link_options(tern_options INTERFACE -Wl,--gc-sections)
 # GCC collects its garbage from 400 MB on: a unit takes a seventh less time and at most 900 MB, and objects keep their bytes.
-target_compile_options(tern_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>)
+target_compile_options(tern_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=400000>)
 # -O3 makes the library larger; what gains by it says so itself (kernels/CMakeLists.txt).
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")

@@ -65,7 +65,7 @@ TEST_F(Flight, ReadsRecords) {
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].groups.at("0"), (std::vector<int>{0, 1}));
   ASSERT_EQ(records[0].calls.size(), 1u);
-  EXPECT_EQ(records[0].calls[0].in, std::vector<std::int64_t>{4});
+  EXPECT_EQ(records[0].calls[0].input_sizes, std::vector<std::int64_t>{4});
   EXPECT_EQ(run_flight(folder_ / ""), 0);
 }
 

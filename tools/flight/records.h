@@ -11,7 +11,7 @@ namespace tern {
 struct FlightCall {
   std::int64_t record = 0, number = 0;  ///< number: collective_seq_id, or p2p_seq_id of a message
   bool message = false;
-  std::string group, name, state, location;             ///< name: "gloo:all_reduce"; place: "model.py:12"
+  std::string group, name, state, location;             ///< name: "gloo:all_reduce"; location: "model.py:12"
   std::vector<std::int64_t> input_sizes, output_sizes;  ///< elements, or sizes
   std::string types;
 };
